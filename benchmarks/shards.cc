@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The work of threads on a machine with many cores, simulated on one with few.
-// This library, loaded before TensorFlow, has
+// The work of threads on a machine with many cores, simulated on one with few. This library, loaded
+// before TensorFlow, has
 //
 // - the function that kernels/parallel.h calls, if present, instead of sharing
 //   work out: it runs the shards one after the other and records their times;
@@ -74,8 +74,8 @@ class KnownBlocks : public tensorflow::Allocator {
 
   void* AllocateRaw(size_t alignment, size_t size) override {
     const size_t aligned = alignment < kLine ? kLine : alignment;
-    auto* const block = static_cast<char*>(
-        std::aligned_alloc(aligned, (size + aligned) / aligned * aligned));
+    auto* const block =
+        static_cast<char*>(std::aligned_alloc(aligned, (size + aligned) / aligned * aligned));
     if (block == nullptr) return nullptr;
     Recording& recording = TheRecording();
     const std::lock_guard<std::mutex> lock(recording.mutex);
@@ -98,15 +98,12 @@ class KnownBlocksFactory : public tensorflow::AllocatorFactory {
  public:
   tensorflow::Allocator* CreateAllocator() override { return new KnownBlocks; }
   // For TensorFlow's arenas, which a CPU has only on request.
-  tensorflow::SubAllocator* CreateSubAllocator(int /*numa_node*/) override {
-    return nullptr;
-  }
+  tensorflow::SubAllocator* CreateSubAllocator(int /*numa_node*/) override { return nullptr; }
 };
 
 // TensorFlow's own allocators have at most 200.
 constexpr int kPriority = 1000;
-const tsl::AllocatorFactoryRegistration registration(__FILE__, __LINE__,
-                                                     "KnownBlocks", kPriority,
+const tsl::AllocatorFactoryRegistration registration(__FILE__, __LINE__, "KnownBlocks", kPriority,
                                                      new KnownBlocksFactory);
 
 // The memory in use, and the shard that wrote each line.
@@ -116,17 +113,15 @@ class WrittenLines {
     Recording& recording = TheRecording();
     const std::lock_guard<std::mutex> lock(recording.mutex);
     for (const auto& [block, size] : recording.blocks) {
-      blocks_.push_back(
-          {block, size, std::string(block, size),
-           std::vector<int>((size + kLine - 1) / kLine, kNobody)});
+      blocks_.push_back({block, size, std::string(block, size),
+                         std::vector<int>((size + kLine - 1) / kLine, kNobody)});
     }
   }
 
   // Assigns the lines that changed since the last call to this shard.
   void Find(int shard) {
     for (Block& block : blocks_) {
-      if (std::memcmp(block.data, block.before.data(), block.size) == 0)
-        continue;
+      if (std::memcmp(block.data, block.before.data(), block.size) == 0) continue;
       for (size_t line = 0; line < block.writers.size(); ++line) {
         const size_t begin = line * kLine;
         const size_t size = std::min(kLine, block.size - begin);
@@ -160,8 +155,7 @@ class WrittenLines {
   std::vector<Block> blocks_;
 };
 
-Region Record(int64_t units, int64_t shard_size, const Shard& shard,
-              Mode mode) {
+Region Record(int64_t units, int64_t shard_size, const Shard& shard, Mode mode) {
   Region region{};
   std::unique_ptr<WrittenLines> lines;
   if (mode == Mode::kLines) lines = std::make_unique<WrittenLines>();
@@ -188,8 +182,7 @@ extern "C" void tfe_record_shards(int mode) {
   if (recording.mode != Mode::kOff) recording.regions.clear();
 }
 
-// Copies the regions of the last recording, as many as fit; returns their total
-// number.
+// Copies the regions of the last recording, as many as fit; returns their total number.
 extern "C" int tfe_recorded_shards(Region* regions, int room) {
   Recording& recording = TheRecording();
   const std::lock_guard<std::mutex> lock(recording.mutex);
@@ -200,14 +193,12 @@ extern "C" int tfe_recorded_shards(Region* regions, int room) {
 
 // See kernels/parallel.h.
 extern "C" void tensorflow_ext_run_shards(int64_t units, int64_t shard_size,
-                                          void (*run)(void*, int64_t, int64_t),
-                                          void* fn) {
+                                          void (*run)(void*, int64_t, int64_t), void* fn) {
   Recording& recording = TheRecording();
   const Mode mode = recording.mode;
   if (mode == Mode::kOff) return run(fn, 0, units);
-  const Region region = Record(
-      units, shard_size,
-      [=](int64_t begin, int64_t end) { run(fn, begin, end); }, mode);
+  const Region region =
+      Record(units, shard_size, [=](int64_t begin, int64_t end) { run(fn, begin, end); }, mode);
   const std::lock_guard<std::mutex> lock(recording.mutex);
   recording.regions.push_back(region);
 }

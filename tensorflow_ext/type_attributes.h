@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The attribute `T` of ops and of their gradients, named by the types that it
-// admits: for .Attr() of REGISTER_OP and for FunctionDefHelper::Define.
+// The attribute `T` of ops and of their gradients, named by the types that it admits: for .Attr()
+// of REGISTER_OP and for FunctionDefHelper::Define.
 
 #ifndef TENSORFLOW_EXT_TYPE_ATTRIBUTES_H_
 #define TENSORFLOW_EXT_TYPE_ATTRIBUTES_H_
@@ -12,8 +12,7 @@ namespace tensorflow_ext {
 inline constexpr char kFloatingT[] = "T: {half, bfloat16, float, double}";
 
 // These and the signed integers.
-inline constexpr char kNumericT[] =
-    "T: {half, bfloat16, float, double, int32, int64}";
+inline constexpr char kNumericT[] = "T: {half, bfloat16, float, double, int32, int64}";
 
 }  // namespace tensorflow_ext
 

@@ -4,11 +4,10 @@
  *
  *   session libtensorflow_ext.so grpc://HOST:PORT
  *
- * The target is one of two tasks, /job:worker/task:0 and task:1 (server.py).
- * The ops are placed by their device; a gradient runs where its op does.
- * Computes the same in this process, too. Exit status: 0; 1 if TensorFlow
- * reports an error or the results differ in a bit; 2 if the arguments are
- * wrong.
+ * The target is one of two tasks, /job:worker/task:0 and task:1 (server.py). The ops are placed by
+ * their device; a gradient runs where its op does. Computes the same in this process, too. Exit
+ * status: 0; 1 if TensorFlow reports an error or the results differ in a bit; 2 if the arguments
+ * are wrong.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -31,8 +30,8 @@ static void Require(const TF_Status* status) {
   exit(1);
 }
 
-static TF_Output AddUnary(TF_Graph* graph, const char* op, TF_Output input,
-                          const char* device, TF_Status* status) {
+static TF_Output AddUnary(TF_Graph* graph, const char* op, TF_Output input, const char* device,
+                          TF_Status* status) {
   TF_OperationDescription* description = TF_NewOperation(graph, op, op);
   if (device != NULL) TF_SetDevice(description, device);
   TF_AddInput(description, input);
@@ -41,20 +40,18 @@ static TF_Output AddUnary(TF_Graph* graph, const char* op, TF_Output input,
   return output;
 }
 
-/* Computes y = lisht(mish(x)) and dy / dx in a session with this target: in
- * this process if it is NULL, otherwise on two tasks. */
+/* Computes y = lisht(mish(x)) and dy / dx in a session with this target: in this process if it is
+ * NULL, otherwise on two tasks. */
 static Results Compute(const char* target, TF_Status* status) {
   const char* first = target == NULL ? NULL : "/job:worker/task:0";
   const char* second = target == NULL ? NULL : "/job:worker/task:1";
   TF_Graph* graph = TF_NewGraph();
-  TF_OperationDescription* description =
-      TF_NewOperation(graph, "Placeholder", "x");
+  TF_OperationDescription* description = TF_NewOperation(graph, "Placeholder", "x");
   TF_SetAttrType(description, "dtype", TF_FLOAT);
   TF_Output x = {TF_FinishOperation(description, status), 0};
   Require(status);
   TF_Output hidden = AddUnary(graph, "TfExt>Mish", x, first, status);
-  TF_Output fetches[kFetches] = {
-      AddUnary(graph, "TfExt>Lisht", hidden, second, status)};
+  TF_Output fetches[kFetches] = {AddUnary(graph, "TfExt>Lisht", hidden, second, status)};
   TF_AddGradients(graph, &fetches[0], 1, &x, 1, NULL, status, &fetches[1]);
   Require(status);
 
@@ -66,8 +63,7 @@ static Results Compute(const char* target, TF_Status* status) {
   TF_Tensor* input = TF_AllocateTensor(TF_FLOAT, shape, 1, sizeof kInput);
   memcpy(TF_TensorData(input), kInput, sizeof kInput);
   TF_Tensor* tensors[kFetches];
-  TF_SessionRun(session, NULL, &x, &input, 1, fetches, tensors, kFetches, NULL,
-                0, NULL, status);
+  TF_SessionRun(session, NULL, &x, &input, 1, fetches, tensors, kFetches, NULL, 0, NULL, status);
   Require(status);
   Results results;
   for (int i = 0; i < kFetches; ++i) {
@@ -85,8 +81,7 @@ static Results Compute(const char* target, TF_Status* status) {
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    fprintf(stderr, "usage: %s libtensorflow_ext.so grpc://HOST:PORT\n",
-            argv[0]);
+    fprintf(stderr, "usage: %s libtensorflow_ext.so grpc://HOST:PORT\n", argv[0]);
     return 2;
   }
   TF_Status* status = TF_NewStatus();
@@ -95,8 +90,7 @@ int main(int argc, char** argv) {
   Results here = Compute(NULL, status);
   Results there = Compute(argv[2], status);
   for (int i = 0; i < kSize; ++i) {
-    printf("x %g y %.9g dx %.9g\n", kInput[i], there.values[0][i],
-           there.values[1][i]);
+    printf("x %g y %.9g dx %.9g\n", kInput[i], there.values[0][i], there.values[1][i]);
   }
   int same = memcmp(&here, &there, sizeof here) == 0;
   printf("%s as in this process\n", same ? "the same bits" : "NOT the same");

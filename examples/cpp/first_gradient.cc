@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A graph with a typed op, its gradient, and a session that runs both.
-// docs/cpp.md explains how to compile it.
+// A graph with a typed op, its gradient, and a session that runs both. docs/cpp.md explains how to
+// compile it.
 
 #include <cstdio>
 #include <memory>
@@ -24,10 +24,9 @@ absl::Status Run() {
   const RoiPool pool(scope, data, rois, 1, 1, RoiPool::SpatialScale(1 / 16.f));
 
   std::vector<tensorflow::Output> gradients;
-  TF_RETURN_IF_ERROR(tensorflow_ext::AddSymbolicGradients(
-      scope, {pool.pooled}, {data, rois}, &gradients));
-  std::printf("rois %s a gradient\n",
-              gradients[1].node() ? "have" : "have not");
+  TF_RETURN_IF_ERROR(
+      tensorflow_ext::AddSymbolicGradients(scope, {pool.pooled}, {data, rois}, &gradients));
+  std::printf("rois %s a gradient\n", gradients[1].node() ? "have" : "have not");
 
   tensorflow::GraphDef graph;
   TF_RETURN_IF_ERROR(scope.ToGraphDef(&graph));
@@ -35,8 +34,7 @@ absl::Status Run() {
       tensorflow::NewSession(tensorflow::SessionOptions()));
   TF_RETURN_IF_ERROR(session->Create(graph));
   std::vector<tensorflow::Tensor> fetched;
-  TF_RETURN_IF_ERROR(session->Run({}, {pool.pooled.name(), gradients[0].name()},
-                                  {}, &fetched));
+  TF_RETURN_IF_ERROR(session->Run({}, {pool.pooled.name(), gradients[0].name()}, {}, &fetched));
   std::printf("pooled %g\n", fetched[0].flat<float>()(0));
   const auto dx = fetched[1].flat<float>();
   std::printf("gradient %g %g %g %g\n", dx(0), dx(1), dx(2), dx(3));

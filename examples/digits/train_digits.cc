@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Trains the network of network.py from C++: the graph is built with Scope,
-// differentiated by AddSymbolicGradients and run in a session. Python prepares
-// the data; nothing of its gradients is used.
+// Trains the network of network.py from C++: the graph is built with Scope, differentiated by
+// AddSymbolicGradients and run in a session. Python prepares the data; nothing of its gradients is
+// used.
 //
 //   train_digits LIBRARY FOLDER
 //
-// LIBRARY is libtensorflow_ext.so. FOLDER holds files that programs.py writes,
-// each a `tensor` of the protocol of tests/clients/README.md: the batches (x,
-// label, domain, with a leading axis of steps), the test set (test_x,
-// test_label), the initial weights (w1, b1, ...) and the settings (settings:
-// learning rate, momentum, levels, reverse scale). Prints the loss of each
-// step; writes the accuracy on the test set there (accuracy).
+// LIBRARY is libtensorflow_ext.so. FOLDER holds files that programs.py writes, each a `tensor` of
+// the protocol of tests/clients/README.md: the batches (x, label, domain, with a leading axis of
+// steps), the test set (test_x, test_label), the initial weights (w1, b1, ...) and the settings
+// (settings: learning rate, momentum, levels, reverse scale). Prints the loss of each step; writes
+// the accuracy on the test set there (accuracy).
 
 #include <cstdint>
 #include <cstdio>
@@ -45,8 +44,7 @@ using tensorflow::Output;
 using tensorflow::Scope;
 using tensorflow::Tensor;
 
-const std::vector<std::string> kWeights = {"w1", "b1", "w2", "b2",
-                                           "w3", "b3", "w4", "b4"};
+const std::vector<std::string> kWeights = {"w1", "b1", "w2", "b2", "w3", "b3", "w4", "b4"};
 
 absl::Status Read(const std::string& file, Tensor* tensor) {
   std::ifstream stream(file, std::ios::binary);
@@ -69,8 +67,7 @@ absl::Status Read(const std::string& file, Tensor* tensor) {
     }
   }
   return absl::InvalidArgumentError(
-      file +
-      ": expected a tensor of type double or int32; programs.py writes it");
+      file + ": expected a tensor of type double or int32; programs.py writes it");
 }
 
 absl::Status Write(const std::string& file, double value) {
@@ -112,31 +109,26 @@ class Trainer {
   }
 
  private:
-  absl::Status Load(const std::string& name) {
-    return Read(folder_ + "/" + name, &data_[name]);
-  }
+  absl::Status Load(const std::string& name) { return Read(folder_ + "/" + name, &data_[name]); }
 
   double setting(int i) { return data_["settings"].flat<double>()(i); }
 
   // A variable with its initial value; returns its read value.
-  Output Variable(const Scope& scope, const std::string& name,
-                  const Tensor& value, Output* handle, Names* names) {
+  Output Variable(const Scope& scope, const std::string& name, const Tensor& value, Output* handle,
+                  Names* names) {
     *handle = ops::VarHandleOp(scope.WithOpName(name), DT_DOUBLE, value.shape(),
                                ops::VarHandleOp::SharedName(name));
     ops::AssignVariableOp assign(scope.WithOpName(name + "_assign"), *handle,
                                  ops::Const(scope, value));
     names->initializers.push_back(assign.operation.node()->name());
-    return ops::ReadVariableOp(scope.WithOpName(name + "_read"), *handle,
-                               DT_DOUBLE);
+    return ops::ReadVariableOp(scope.WithOpName(name + "_read"), *handle, DT_DOUBLE);
   }
 
-  // Activations with `levels` steps per unit: rounded in the forward pass, the
-  // identity in the backward pass.
+  // Activations with `levels` steps per unit: rounded in the forward pass, the identity in the
+  // backward pass.
   Output Quantize(const Scope& scope, Output x) {
     Output levels = ops::Const(scope, setting(2));
-    return ops::Div(
-        scope, ext::RoundStraightThrough(scope, ops::Mul(scope, x, levels)),
-        levels);
+    return ops::Div(scope, ext::RoundStraightThrough(scope, ops::Mul(scope, x, levels)), levels);
   }
 
   Output Dense(const Scope& scope, Output x, Output weights, Output bias) {
@@ -152,30 +144,25 @@ class Trainer {
   absl::Status Build(const Scope& scope, Names* names) {
     std::vector<Output> handles(kWeights.size()), weights;
     for (size_t i = 0; i < kWeights.size(); ++i) {
-      weights.push_back(
-          Variable(scope, kWeights[i], data_[kWeights[i]], &handles[i], names));
+      weights.push_back(Variable(scope, kWeights[i], data_[kWeights[i]], &handles[i], names));
     }
     Output x = ops::Placeholder(scope.WithOpName("x"), DT_DOUBLE);
     Output label = ops::Placeholder(scope.WithOpName("label"), DT_INT32);
     Output domain = ops::Placeholder(scope.WithOpName("domain"), DT_INT32);
 
     Output hidden = ext::Relu(scope, Dense(scope, x, weights[0], weights[1]));
-    Output features = Quantize(
-        scope, ext::Relu(scope, Dense(scope, hidden, weights[2], weights[3])));
+    Output features =
+        Quantize(scope, ext::Relu(scope, Dense(scope, hidden, weights[2], weights[3])));
     Output logits = Dense(scope, features, weights[4], weights[5]);
     Output reversed = ext::ReverseGradient(
-        scope, features,
-        ext::ReverseGradient::Scale(static_cast<float>(setting(3))));
+        scope, features, ext::ReverseGradient::Scale(static_cast<float>(setting(3))));
     Output domain_logits = Dense(scope, reversed, weights[6], weights[7]);
-    Output loss =
-        ops::Add(scope.WithOpName("loss"), CrossEntropy(scope, logits, label),
-                 CrossEntropy(scope, domain_logits, domain));
-    Output predictions =
-        ops::ArgMax(scope.WithOpName("predictions"), logits, 1);
+    Output loss = ops::Add(scope.WithOpName("loss"), CrossEntropy(scope, logits, label),
+                           CrossEntropy(scope, domain_logits, domain));
+    Output predictions = ops::ArgMax(scope.WithOpName("predictions"), logits, 1);
 
     std::vector<Output> gradients;
-    TF_RETURN_IF_ERROR(
-        tensorflow::AddSymbolicGradients(scope, {loss}, weights, &gradients));
+    TF_RETURN_IF_ERROR(tensorflow::AddSymbolicGradients(scope, {loss}, weights, &gradients));
     for (size_t i = 0; i < weights.size(); ++i) {
       const Tensor& value = data_[kWeights[i]];
       Tensor zeros(DT_DOUBLE, value.shape());
@@ -183,10 +170,9 @@ class Trainer {
       Output velocity;
       Variable(scope, kWeights[i] + "_velocity", zeros, &velocity, names);
       // velocity = momentum * velocity - rate * gradient; weight += velocity.
-      ops::ResourceApplyKerasMomentum update(
-          scope.WithOpName(kWeights[i] + "_update"), handles[i], velocity,
-          ops::Const(scope, setting(0)), gradients[i],
-          ops::Const(scope, setting(1)));
+      ops::ResourceApplyKerasMomentum update(scope.WithOpName(kWeights[i] + "_update"), handles[i],
+                                             velocity, ops::Const(scope, setting(0)), gradients[i],
+                                             ops::Const(scope, setting(1)));
       names->updates.push_back(update.operation.node()->name());
     }
     names->x = x.name();
@@ -201,11 +187,10 @@ class Trainer {
     const int64_t steps = data_["x"].dim_size(0);
     for (int64_t step = 0; step < steps; ++step) {
       std::vector<Tensor> fetched;
-      TF_RETURN_IF_ERROR(
-          session_->Run({{names.x, data_["x"].SubSlice(step)},
-                         {names.label, data_["label"].SubSlice(step)},
-                         {names.domain, data_["domain"].SubSlice(step)}},
-                        {names.loss}, names.updates, &fetched));
+      TF_RETURN_IF_ERROR(session_->Run({{names.x, data_["x"].SubSlice(step)},
+                                        {names.label, data_["label"].SubSlice(step)},
+                                        {names.domain, data_["domain"].SubSlice(step)}},
+                                       {names.loss}, names.updates, &fetched));
       std::printf("%.17g\n", fetched[0].scalar<double>()());
       std::fflush(stdout);
     }
@@ -214,17 +199,16 @@ class Trainer {
 
   absl::Status Test(const Names& names) {
     std::vector<Tensor> fetched;
-    TF_RETURN_IF_ERROR(session_->Run({{names.x, data_["test_x"]}},
-                                     {names.predictions}, {}, &fetched));
+    TF_RETURN_IF_ERROR(
+        session_->Run({{names.x, data_["test_x"]}}, {names.predictions}, {}, &fetched));
     const auto predicted = fetched[0].flat<int64_t>();
     const auto expected = data_["test_label"].flat<int32_t>();
     int64_t right = 0;
     for (int64_t i = 0; i < expected.size(); ++i) {
       right += predicted(i) == expected(i);
     }
-    return Write(
-        folder_ + "/accuracy",
-        static_cast<double>(right) / static_cast<double>(expected.size()));
+    return Write(folder_ + "/accuracy",
+                 static_cast<double>(right) / static_cast<double>(expected.size()));
   }
 
   const std::string folder_;
@@ -240,8 +224,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   void* library = nullptr;
-  absl::Status status =
-      tensorflow::Env::Default()->LoadDynamicLibrary(argv[1], &library);
+  absl::Status status = tensorflow::Env::Default()->LoadDynamicLibrary(argv[1], &library);
   if (status.ok()) status = Trainer(argv[2]).Run();
   if (status.ok()) return 0;
   std::fprintf(stderr, "train_digits: %s\n", status.ToString().c_str());

@@ -120,39 +120,35 @@ static void ReadDescription(FineTune* t, const TF_Buffer* meta_graph) {
     ReadLine(t, field, fields);
   }
   free(text);
-  Require(t->input.oper != NULL && t->logits.oper != NULL &&
-              t->num_variables > 0 && t->saver_filename.oper != NULL &&
-              t->saver_save.oper != NULL,
+  Require(t->input.oper != NULL && t->logits.oper != NULL && t->num_variables > 0 &&
+              t->saver_filename.oper != NULL && t->saver_save.oper != NULL,
           "expected a model with a signature serving_default, trainable "
           "variables and a saver");
 }
 
 /* --- Additions to the model's graph ---------------------------------------*/
 
-static TF_OperationDescription* NewOperation(const FineTune* t,
-                                             const char* type, int number) {
+static TF_OperationDescription* NewOperation(const FineTune* t, const char* type, int number) {
   char name[64];
   snprintf(name, sizeof(name), "fine_tune/%s_%d", type, number);
   return TF_NewOperation(t->graph, type, name);
 }
 
-static TF_Output Finish(const FineTune* t,
-                        TF_OperationDescription* description) {
+static TF_Output Finish(const FineTune* t, TF_OperationDescription* description) {
   TF_Output output = {TF_FinishOperation(description, t->status), 0};
   RequireOk(t);
   return output;
 }
 
-static TF_Tensor* NewTensor(TF_DataType type, const int64_t* shape, int rank,
-                            const void* data, size_t bytes) {
+static TF_Tensor* NewTensor(TF_DataType type, const int64_t* shape, int rank, const void* data,
+                            size_t bytes) {
   TF_Tensor* tensor = TF_AllocateTensor(type, shape, rank, bytes);
   Require(tensor != NULL, "out of memory");
   memcpy(TF_TensorData(tensor), data, bytes);
   return tensor;
 }
 
-static TF_Output Scalar(const FineTune* t, TF_DataType type, const void* value,
-                        int number) {
+static TF_Output Scalar(const FineTune* t, TF_DataType type, const void* value, int number) {
   TF_Tensor* tensor = NewTensor(type, NULL, 0, value, TF_DataTypeSize(type));
   TF_OperationDescription* description = NewOperation(t, "Const", number);
   TF_SetAttrType(description, "dtype", type);
@@ -180,11 +176,11 @@ static void AddLoss(FineTune* t) {
 
 static void AddUpdates(FineTune* t, float rate) {
   TF_Output gradients[kMaxVariables];
-  TF_AddGradients(t->graph, &t->loss, 1, t->variables, t->num_variables, NULL,
-                  t->status, gradients);
+  TF_AddGradients(t->graph, &t->loss, 1, t->variables, t->num_variables, NULL, t->status,
+                  gradients);
   RequireOk(t);
-  /* Variables change only after all gradients exist, because the ops that
-   * compute them may still read the variables. */
+  /* Variables change only after all gradients exist, because the ops that compute them may still
+   * read the variables. */
   TF_OperationDescription* description = NewOperation(t, "NoOp", 0);
   for (int i = 0; i < t->num_variables; ++i) {
     TF_AddControlInput(description, gradients[i].oper);
@@ -211,8 +207,8 @@ FineTune* FineTune_Load(const char* model, float rate, bool inlined) {
   TF_SessionOptions* options = TF_NewSessionOptions();
   TF_Buffer* meta_graph = TF_NewBuffer();
   const char* tags[] = {"serve"};
-  t->session = TF_LoadSessionFromSavedModel(options, NULL, model, tags, 1,
-                                            t->graph, meta_graph, t->status);
+  t->session =
+      TF_LoadSessionFromSavedModel(options, NULL, model, tags, 1, t->graph, meta_graph, t->status);
   RequireOk(t);
   ReadDescription(t, meta_graph);
   TF_DeleteBuffer(meta_graph);
@@ -234,18 +230,15 @@ int64_t FineTune_Features(const FineTune* t) {
   return features;
 }
 
-float FineTune_Step(FineTune* t, const float* x, const int32_t* labels,
-                    int64_t batch) {
+float FineTune_Step(FineTune* t, const float* x, const int32_t* labels, int64_t batch) {
   t->shape[0] = batch;
   const size_t count = (size_t)(batch * FineTune_Features(t));
-  TF_Tensor* fed[] = {
-      NewTensor(TF_FLOAT, t->shape, t->rank, x, count * sizeof(*x)),
-      NewTensor(TF_INT32, &batch, 1, labels, (size_t)batch * sizeof(*labels))};
+  TF_Tensor* fed[] = {NewTensor(TF_FLOAT, t->shape, t->rank, x, count * sizeof(*x)),
+                      NewTensor(TF_INT32, &batch, 1, labels, (size_t)batch * sizeof(*labels))};
   const TF_Output feeds[] = {t->input, t->labels};
   TF_Tensor* fetched = NULL;
   TF_SessionRun(t->session, NULL, feeds, fed, 2, &t->loss, &fetched, 1,
-                (const TF_Operation* const*)t->updates, t->num_variables, NULL,
-                t->status);
+                (const TF_Operation* const*)t->updates, t->num_variables, NULL, t->status);
   RequireOk(t);
   const float loss = *(const float*)TF_TensorData(fetched);
   TF_DeleteTensor(fetched);
@@ -256,22 +249,19 @@ float FineTune_Step(FineTune* t, const float* x, const int32_t* labels,
 
 void FineTune_Save(FineTune* t, const char* model) {
   char prefix[kMaxName];
-  const int length =
-      snprintf(prefix, sizeof(prefix), "%s/variables/variables", model);
+  const int length = snprintf(prefix, sizeof(prefix), "%s/variables/variables", model);
   Require(length < kMaxName, "the model's path is too long");
   TF_SessionRun(t->session, NULL, NULL, NULL, 0, NULL, NULL, 0,
-                (const TF_Operation* const*)t->saver_copies, t->num_copies,
-                NULL, t->status);
+                (const TF_Operation* const*)t->saver_copies, t->num_copies, NULL, t->status);
   RequireOk(t);
-  TF_Tensor* filename =
-      TF_AllocateTensor(TF_STRING, NULL, 0, sizeof(TF_TString));
+  TF_Tensor* filename = TF_AllocateTensor(TF_STRING, NULL, 0, sizeof(TF_TString));
   Require(filename != NULL, "out of memory");
   TF_TString* text = TF_TensorData(filename);
   TF_StringInit(text);
   TF_StringCopy(text, prefix, (size_t)length);
   TF_Tensor* written = NULL;
-  TF_SessionRun(t->session, NULL, &t->saver_filename, &filename, 1,
-                &t->saver_save, &written, 1, NULL, 0, NULL, t->status);
+  TF_SessionRun(t->session, NULL, &t->saver_filename, &filename, 1, &t->saver_save, &written, 1,
+                NULL, 0, NULL, t->status);
   RequireOk(t);
   TF_DeleteTensor(written);
   TF_StringDealloc(text);

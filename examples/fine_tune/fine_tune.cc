@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Trains a SavedModel further, in C++: the same as main.c and fine_tune.c, with
-// Scope, AddSymbolicGradients and the protocol buffers of the model.
+// Trains a SavedModel further, in C++: the same as main.c and fine_tune.c, with Scope,
+// AddSymbolicGradients and the protocol buffers of the model.
 //
 //   fine_tune MODEL DATA BATCH RATE [calls]
 //
@@ -44,14 +44,12 @@ using tensorflow::Tensor;
 
 class FineTune {
  public:
-  // Reads the model, adds a step of gradient descent to its graph and creates a
-  // session for the whole graph, with the model's variables.
+  // Reads the model, adds a step of gradient descent to its graph and creates a session for the
+  // whole graph, with the model's variables.
   absl::Status Load(const std::string& model, float rate, bool inlined) {
-    TF_RETURN_IF_ERROR(tensorflow::ReadMetaGraphDefFromSavedModel(
-        model, {"serve"}, &meta_graph_));
+    TF_RETURN_IF_ERROR(tensorflow::ReadMetaGraphDefFromSavedModel(model, {"serve"}, &meta_graph_));
     const Scope scope = Scope::NewRootScope();
-    TF_RETURN_IF_ERROR(tensorflow::ImportGraphDef({}, meta_graph_.graph_def(),
-                                                  scope.graph(),
+    TF_RETURN_IF_ERROR(tensorflow::ImportGraphDef({}, meta_graph_.graph_def(), scope.graph(),
                                                   /*refiner=*/nullptr));
     for (tensorflow::Node* node : scope.graph()->op_nodes()) {
       TF_RETURN_IF_ERROR(scope.DoShapeInference(node));
@@ -65,8 +63,7 @@ class FineTune {
       TF_RETURN_IF_ERROR(tensorflow_ext::InlineCalls(scope, {logits}, &bodies));
       logits = bodies[0];
     }
-    TF_RETURN_IF_ERROR(
-        AddStep(scope.NewSubScope("fine_tune"), logits, variables, rate));
+    TF_RETURN_IF_ERROR(AddStep(scope.NewSubScope("fine_tune"), logits, variables, rate));
     tensorflow::GraphDef graph;
     TF_RETURN_IF_ERROR(scope.ToGraphDef(&graph));
     session_.reset(tensorflow::NewSession({}));
@@ -87,8 +84,8 @@ class FineTune {
 
   absl::Status Step(const Tensor& x, const Tensor& labels, float* loss) {
     std::vector<Tensor> fetched;
-    TF_RETURN_IF_ERROR(session_->Run({{input_.name(), x}, {labels_, labels}},
-                                     {loss_}, updates_, &fetched));
+    TF_RETURN_IF_ERROR(
+        session_->Run({{input_.name(), x}, {labels_, labels}}, {loss_}, updates_, &fetched));
     *loss = fetched[0].scalar<float>()();
     return absl::OkStatus();
   }
@@ -105,8 +102,7 @@ class FineTune {
  private:
   // The path prefix of the variables' files.
   static Tensor Prefix(const std::string& model) {
-    return Tensor(
-        tensorflow::tstring(absl::StrCat(model, "/variables/variables")));
+    return Tensor(tensorflow::tstring(absl::StrCat(model, "/variables/variables")));
   }
 
   absl::Status ReadSignature(const Scope& scope, Output* logits) {
@@ -118,8 +114,8 @@ class FineTune {
           "expected a signature serving_default with one input and one output");
     }
     input_ = found->second.inputs().begin()->second;
-    const tensorflow::TensorId id = tensorflow::ParseTensorName(
-        found->second.outputs().begin()->second.name());
+    const tensorflow::TensorId id =
+        tensorflow::ParseTensorName(found->second.outputs().begin()->second.name());
     const auto nodes = scope.graph()->BuildNodeNameIndex();
     const auto node = nodes.find(std::string(id.node()));
     if (node == nodes.end()) {
@@ -130,8 +126,7 @@ class FineTune {
     return absl::OkStatus();
   }
 
-  // The handles of variables that the signature's call captures and that Python
-  // saved as trainable.
+  // The handles of variables that the signature's call captures and that Python saved as trainable.
   std::vector<Output> TrainableVariables(const Output& logits) {
     const auto& objects = meta_graph_.object_graph_def();
     tensorflow::Node* call = logits.node();
@@ -152,17 +147,13 @@ class FineTune {
     return variables;
   }
 
-  // Keras exports each variable twice: the signatures use one copy, and Python
-  // reads the other when it loads the model. Nodes of the graph assign the
-  // first to the second.
-  void FindCopies(const tensorflow::Graph& graph,
-                  const std::vector<Output>& variables) {
+  // Keras exports each variable twice: the signatures use one copy, and Python reads the other when
+  // it loads the model. Nodes of the graph assign the first to the second.
+  void FindCopies(const tensorflow::Graph& graph, const std::vector<Output>& variables) {
     for (const tensorflow::Node* assign : graph.op_nodes()) {
       const tensorflow::Node *read = nullptr, *source = nullptr;
-      if (assign->type_string() != "AssignVariableOp" ||
-          !assign->input_node(1, &read).ok() ||
-          read->type_string() != "ReadVariableOp" ||
-          !read->input_node(0, &source).ok()) {
+      if (assign->type_string() != "AssignVariableOp" || !assign->input_node(1, &read).ok() ||
+          read->type_string() != "ReadVariableOp" || !read->input_node(0, &source).ok()) {
         continue;
       }
       for (const Output& variable : variables) {
@@ -177,25 +168,22 @@ class FineTune {
       return absl::InvalidArgumentError("the model has no trainable variable");
     }
     const Output labels = ops::Placeholder(scope, tensorflow::DT_INT32);
-    const ops::SparseSoftmaxCrossEntropyWithLogits losses(scope, logits,
-                                                          labels);
+    const ops::SparseSoftmaxCrossEntropyWithLogits losses(scope, logits, labels);
     const Output loss = ops::Mean(scope, losses.loss, 0);
     std::vector<Output> gradients;
-    TF_RETURN_IF_ERROR(
-        tensorflow::AddSymbolicGradients(scope, {loss}, variables, &gradients));
-    // Variables change only after all gradients exist, because the ops that
-    // compute them may still read the variables.
+    TF_RETURN_IF_ERROR(tensorflow::AddSymbolicGradients(scope, {loss}, variables, &gradients));
+    // Variables change only after all gradients exist, because the ops that compute them may still
+    // read the variables.
     std::vector<tensorflow::Operation> gradient_ops;
     for (const Output& gradient : gradients) {
       gradient_ops.push_back(gradient.op());
     }
     const ops::NoOp computed(scope.WithControlDependencies(gradient_ops));
-    const Scope after = scope.WithControlDependencies(
-        std::vector<tensorflow::Operation>{computed.operation});
+    const Scope after =
+        scope.WithControlDependencies(std::vector<tensorflow::Operation>{computed.operation});
     const Output alpha = ops::Const(scope, rate);
     for (size_t i = 0; i < variables.size(); ++i) {
-      const ops::ResourceApplyGradientDescent update(after, variables[i], alpha,
-                                                     gradients[i]);
+      const ops::ResourceApplyGradientDescent update(after, variables[i], alpha, gradients[i]);
       updates_.push_back(update.operation.node()->name());
     }
     labels_ = labels.name();
@@ -216,16 +204,16 @@ absl::Status Read(const std::string& path, std::vector<T>* values) {
   std::ifstream stream(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
   if (!stream || bytes.size() % sizeof(T) != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, ": expected a file of values of ", sizeof(T), " bytes"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": expected a file of values of ", sizeof(T), " bytes"));
   }
   values->resize(bytes.size() / sizeof(T));
   std::memcpy(values->data(), bytes.data(), bytes.size());
   return absl::OkStatus();
 }
 
-absl::Status Run(const std::string& model, const std::string& data,
-                 int64_t batch, float rate, bool inlined) {
+absl::Status Run(const std::string& model, const std::string& data, int64_t batch, float rate,
+                 bool inlined) {
   std::vector<float> x;
   std::vector<int32_t> labels;
   TF_RETURN_IF_ERROR(Read(data + "/x", &x));
@@ -234,17 +222,15 @@ absl::Status Run(const std::string& model, const std::string& data,
   TF_RETURN_IF_ERROR(training.Load(model, rate, inlined));
   const int64_t features = training.Shape(1).num_elements();
   const int64_t examples = labels.size();
-  if (static_cast<int64_t>(x.size()) != examples * features ||
-      examples % batch != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "x has ", x.size(), " floats for ", examples, " labels; expected ",
-        features, " for each, and whole batches of ", batch));
+  if (static_cast<int64_t>(x.size()) != examples * features || examples % batch != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("x has ", x.size(), " floats for ", examples,
+                                                   " labels; expected ", features,
+                                                   " for each, and whole batches of ", batch));
   }
   Tensor x_batch(tensorflow::DT_FLOAT, training.Shape(batch));
   Tensor label_batch(tensorflow::DT_INT32, {batch});
   for (int64_t i = 0; i < examples; i += batch) {
-    std::copy_n(&x[i * features], batch * features,
-                x_batch.flat<float>().data());
+    std::copy_n(&x[i * features], batch * features, x_batch.flat<float>().data());
     std::copy_n(&labels[i], batch, label_batch.flat<int32_t>().data());
     float loss = 0;
     TF_RETURN_IF_ERROR(training.Step(x_batch, label_batch, &loss));
@@ -263,8 +249,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: fine_tune MODEL DATA BATCH RATE [calls]\n");
     return 2;
   }
-  const absl::Status status =
-      Run(argv[1], argv[2], batch, std::strtof(argv[4], nullptr), !calls);
+  const absl::Status status = Run(argv[1], argv[2], batch, std::strtof(argv[4], nullptr), !calls);
   if (status.ok()) return 0;
   std::fprintf(stderr, "fine_tune: %s\n", status.ToString().c_str());
   return 1;

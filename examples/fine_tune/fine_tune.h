@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Trains a SavedModel further: a classifier whose signature "serving_default"
- * has one float input and returns logits. An error ends the process with a
- * message.
+ * Trains a SavedModel further: a classifier whose signature "serving_default" has one float input
+ * and returns logits. An error ends the process with a message.
  */
 #ifndef TENSORFLOW_EXT_EXAMPLES_FINE_TUNE_FINE_TUNE_H_
 #define TENSORFLOW_EXT_EXAMPLES_FINE_TUNE_FINE_TUNE_H_
@@ -21,14 +20,13 @@ FineTune* FineTune_Load(const char* model, float rate, bool inlined);
 
 /* Runs one step on `batch` consecutive examples and their labels. Returns
  * the loss before it. */
-float FineTune_Step(FineTune* training, const float* x, const int32_t* labels,
-                    int64_t batch);
+float FineTune_Step(FineTune* training, const float* x, const int32_t* labels, int64_t batch);
 
 /* The number of floats in an example. */
 int64_t FineTune_Features(const FineTune* training);
 
-/* Writes the variables into the folder of a SavedModel, the original or a
- * copy of it, with the model's own saver. */
+/* Writes the variables into the folder of a SavedModel, the original or a copy of it, with the
+ * model's own saver. */
 void FineTune_Save(FineTune* training, const char* model);
 
 void FineTune_Delete(FineTune* training);

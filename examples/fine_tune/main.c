@@ -4,11 +4,10 @@
  *
  *   fine_tune_c MODEL DATA BATCH RATE [calls]
  *
- * MODEL is the folder of a SavedModel; its variables are overwritten at the
- * end. DATA is a folder with the training data of all steps as raw values: x,
- * floats, and labels, 32-bit integers. BATCH is the number of examples per
- * step, RATE the learning rate. `calls` keeps the model's function calls, which
- * the gradient then runs a second time. Prints the loss of each step.
+ * MODEL is the folder of a SavedModel; its variables are overwritten at the end. DATA is a folder
+ * with the training data of all steps as raw values: x, floats, and labels, 32-bit integers. BATCH
+ * is the number of examples per step, RATE the learning rate. `calls` keeps the model's function
+ * calls, which the gradient then runs a second time. Prints the loss of each step.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,18 +49,15 @@ int main(int argc, char** argv) {
   FineTune* training = FineTune_Load(argv[1], strtof(argv[4], NULL), !calls);
   const int64_t features = FineTune_Features(training);
   const int64_t examples = (int64_t)(label_bytes / sizeof(*labels));
-  if ((int64_t)(x_bytes / sizeof(*x)) != examples * features ||
-      examples % batch != 0) {
+  if ((int64_t)(x_bytes / sizeof(*x)) != examples * features || examples % batch != 0) {
     fprintf(stderr,
             "fine_tune: x has %zu floats for %lld labels; expected %lld for "
             "each, and whole batches of %lld\n",
-            x_bytes / sizeof(*x), (long long)examples, (long long)features,
-            (long long)batch);
+            x_bytes / sizeof(*x), (long long)examples, (long long)features, (long long)batch);
     return 1;
   }
   for (int64_t i = 0; i < examples; i += batch) {
-    printf("%.9g\n",
-           FineTune_Step(training, x + i * features, labels + i, batch));
+    printf("%.9g\n", FineTune_Step(training, x + i * features, labels + i, batch));
     fflush(stdout);
   }
   FineTune_Save(training, argv[1]);

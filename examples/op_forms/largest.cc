@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// REGISTER_OP_NO_GRADIENT: an op without a gradient. Without this macro a
-// client that asks for the gradient gets an error; with it the client gets
-// none. load_op_library, or TfExt_RegisterGradients(), tells Python, C and C++.
+// REGISTER_OP_NO_GRADIENT: an op without a gradient. Without this macro a client that asks for the
+// gradient gets an error; with it the client gets none. load_op_library, or
+// TfExt_RegisterGradients(), tells Python, C and C++.
 
 #include <cmath>
 #include <cstdint>
@@ -44,8 +44,7 @@ class LargestOp : public tensorflow::OpKernel {
   }
 };
 
-REGISTER_KERNEL_BUILDER(Name("Forms>Largest").Device(tensorflow::DEVICE_CPU),
-                        LargestOp);
+REGISTER_KERNEL_BUILDER(Name("Forms>Largest").Device(tensorflow::DEVICE_CPU), LargestOp);
 
 REGISTER_OP_NO_GRADIENT("Forms>Largest");
 

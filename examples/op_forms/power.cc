@@ -35,8 +35,7 @@ scale: The factor of the power.
 template <typename T>
 class PowerOp : public tensorflow::OpKernel {
  public:
-  explicit PowerOp(tensorflow::OpKernelConstruction* context)
-      : OpKernel(context) {
+  explicit PowerOp(tensorflow::OpKernelConstruction* context) : OpKernel(context) {
     OP_REQUIRES_OK(context, context->GetAttr("exponent", &exponent_));
     OP_REQUIRES_OK(context, context->GetAttr("scale", &scale_));
   }
@@ -57,19 +56,15 @@ class PowerOp : public tensorflow::OpKernel {
   float scale_;
 };
 
-REGISTER_KERNEL_BUILDER(Name("Forms>Power")
-                            .Device(tensorflow::DEVICE_CPU)
-                            .TypeConstraint<float>("T"),
-                        PowerOp<float>);
-REGISTER_KERNEL_BUILDER(Name("Forms>Power")
-                            .Device(tensorflow::DEVICE_CPU)
-                            .TypeConstraint<double>("T"),
-                        PowerOp<double>);
+REGISTER_KERNEL_BUILDER(
+    Name("Forms>Power").Device(tensorflow::DEVICE_CPU).TypeConstraint<float>("T"), PowerOp<float>);
+REGISTER_KERNEL_BUILDER(
+    Name("Forms>Power").Device(tensorflow::DEVICE_CPU).TypeConstraint<double>("T"),
+    PowerOp<double>);
 
-// dx = dy * (scale * exponent) x^(exponent - 1): the op itself, with other
-// attributes, which are known when the definition is made.
-absl::Status PowerGradient(const tensorflow::AttrSlice& attrs,
-                           tensorflow::FunctionDef* g) {
+// dx = dy * (scale * exponent) x^(exponent - 1): the op itself, with other attributes, which are
+// known when the definition is made.
+absl::Status PowerGradient(const tensorflow::AttrSlice& attrs, tensorflow::FunctionDef* g) {
   int64_t exponent;
   float scale;
   TF_RETURN_IF_ERROR(GetNodeAttr(attrs, "exponent", &exponent));

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HostMemory: an input that the kernel reads on the host, on every device. Here
-// the whole kernel runs on the host, so it serves every device without device
-// code.
+// HostMemory: an input that the kernel reads on the host, on every device. Here the whole kernel
+// runs on the host, so it serves every device without device code.
 
 #include <cstdint>
 
@@ -46,15 +45,14 @@ class RepeatOp : public tensorflow::OpKernel {
   void Compute(tensorflow::OpKernelContext* context) override {
     const Tensor& x = context->input(0);
     const Tensor& count = context->input(1);
-    OP_REQUIRES(context, count.dims() == 0,
-                absl::InvalidArgumentError(absl::StrCat(
-                    "Forms>Repeat: times has shape ",
-                    count.shape().DebugString(), "; expected a scalar")));
-    const int32_t times = count.scalar<int32_t>()();
     OP_REQUIRES(
-        context, times >= 0,
+        context, count.dims() == 0,
         absl::InvalidArgumentError(absl::StrCat(
-            "Forms>Repeat: times is ", times, "; expected no less than 0")));
+            "Forms>Repeat: times has shape ", count.shape().DebugString(), "; expected a scalar")));
+    const int32_t times = count.scalar<int32_t>()();
+    OP_REQUIRES(context, times >= 0,
+                absl::InvalidArgumentError(
+                    absl::StrCat("Forms>Repeat: times is ", times, "; expected no less than 0")));
     tensorflow::TensorShape shape = x.shape();
     OP_REQUIRES_OK(context, shape.InsertDimWithStatus(0, times));
     Tensor* y;
@@ -67,8 +65,7 @@ class RepeatOp : public tensorflow::OpKernel {
   }
 };
 
-REGISTER_KERNEL_BUILDER(Name("Forms>Repeat").Device(tensorflow::DEVICE_CPU),
-                        RepeatOp);
+REGISTER_KERNEL_BUILDER(Name("Forms>Repeat").Device(tensorflow::DEVICE_CPU), RepeatOp);
 REGISTER_KERNEL_BUILDER(Name("Forms>Repeat")
                             .Device(tensorflow::DEVICE_DEFAULT)
                             .HostMemory("x")
@@ -77,8 +74,7 @@ REGISTER_KERNEL_BUILDER(Name("Forms>Repeat")
                         RepeatOp);
 
 // dx = the sum of the copies' gradients.
-absl::Status RepeatGradient(const tensorflow::AttrSlice& /*attrs*/,
-                            tensorflow::FunctionDef* g) {
+absl::Status RepeatGradient(const tensorflow::AttrSlice& /*attrs*/, tensorflow::FunctionDef* g) {
   // clang-format off
   *g = FDH::Define(
       // Arg defs

@@ -48,15 +48,13 @@ class RowOp : public tensorflow::OpKernel {
     const Tensor& at = context->input(1);
     OP_REQUIRES(context, params.dims() >= 1 && at.dims() == 0,
                 absl::InvalidArgumentError(absl::StrCat(
-                    "Forms>Row: params has shape ",
-                    params.shape().DebugString(), ", index ",
+                    "Forms>Row: params has shape ", params.shape().DebugString(), ", index ",
                     at.shape().DebugString(), "; expected rows and a scalar")));
     const int64_t index = at.scalar<Index>()();
-    OP_REQUIRES(
-        context, index >= 0 && index < params.dim_size(0),
-        absl::InvalidArgumentError(absl::StrCat(
-            "Forms>Row: index is ", index, "; expected less than ",
-            params.dim_size(0), ", the number of rows, and no less than 0")));
+    OP_REQUIRES(context, index >= 0 && index < params.dim_size(0),
+                absl::InvalidArgumentError(
+                    absl::StrCat("Forms>Row: index is ", index, "; expected less than ",
+                                 params.dim_size(0), ", the number of rows, and no less than 0")));
     tensorflow::TensorShape shape = params.shape();
     shape.RemoveDim(0);
     Tensor* row;
@@ -79,8 +77,7 @@ REGISTER(float);
 REGISTER(double);
 
 // Zeros, except the row, which has dy.
-absl::Status RowGradient(const tensorflow::AttrSlice& /*attrs*/,
-                         tensorflow::FunctionDef* g) {
+absl::Status RowGradient(const tensorflow::AttrSlice& /*attrs*/, tensorflow::FunctionDef* g) {
   // clang-format off
   *g = FDH::Define(
       // Arg defs

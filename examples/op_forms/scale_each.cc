@@ -35,8 +35,7 @@ factor: The factor for all tensors.
 
 class ScaleEachOp : public tensorflow::OpKernel {
  public:
-  explicit ScaleEachOp(tensorflow::OpKernelConstruction* context)
-      : OpKernel(context) {
+  explicit ScaleEachOp(tensorflow::OpKernelConstruction* context) : OpKernel(context) {
     OP_REQUIRES_OK(context, context->GetAttr("factor", &factor_));
   }
 
@@ -57,13 +56,11 @@ class ScaleEachOp : public tensorflow::OpKernel {
   float factor_;
 };
 
-REGISTER_KERNEL_BUILDER(Name("Forms>ScaleEach").Device(tensorflow::DEVICE_CPU),
-                        ScaleEachOp);
+REGISTER_KERNEL_BUILDER(Name("Forms>ScaleEach").Device(tensorflow::DEVICE_CPU), ScaleEachOp);
 
-// Uses Create, because Define cannot name an output that is a list. The types
-// of the list are inserted as they are.
-absl::Status ScaleEachGradient(const tensorflow::AttrSlice& attrs,
-                               tensorflow::FunctionDef* g) {
+// Uses Create, because Define cannot name an output that is a list. The types of the list are
+// inserted as they are.
+absl::Status ScaleEachGradient(const tensorflow::AttrSlice& attrs, tensorflow::FunctionDef* g) {
   std::vector<DataType> types;
   TF_RETURN_IF_ERROR(GetNodeAttr(attrs, "T", &types));
   // clang-format off

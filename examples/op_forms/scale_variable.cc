@@ -47,36 +47,31 @@ class ScaleVariableOp : public tensorflow::OpKernel {
 
   void Compute(tensorflow::OpKernelContext* context) override {
     tensorflow::core::RefCountPtr<Var> variable;
-    OP_REQUIRES_OK(
-        context,
-        LookupResource(context, tensorflow::HandleFromInput(context, 0),
-                       &variable));
-    // The lock lasts until the value is read, because an assignment may write
-    // in place.
+    OP_REQUIRES_OK(context,
+                   LookupResource(context, tensorflow::HandleFromInput(context, 0), &variable));
+    // The lock lasts until the value is read, because an assignment may write in place.
     tensorflow::tf_shared_lock lock(*variable->mu());
     const Tensor& value = *variable->tensor();
     const Tensor& factor = context->input(1);
-    OP_REQUIRES(context, value.dtype() == factor.dtype() && factor.dims() == 0,
-                absl::InvalidArgumentError(absl::StrCat(
-                    "Forms>ScaleVariable: the variable is of type ",
-                    tensorflow::DataTypeString(value.dtype()),
-                    "; factor has shape ", factor.shape().DebugString(),
-                    " and type ", tensorflow::DataTypeString(factor.dtype()),
-                    "; expected a scalar of the variable's type")));
+    OP_REQUIRES(
+        context, value.dtype() == factor.dtype() && factor.dims() == 0,
+        absl::InvalidArgumentError(absl::StrCat(
+            "Forms>ScaleVariable: the variable is of type ",
+            tensorflow::DataTypeString(value.dtype()), "; factor has shape ",
+            factor.shape().DebugString(), " and type ", tensorflow::DataTypeString(factor.dtype()),
+            "; expected a scalar of the variable's type")));
     Tensor* y;
     OP_REQUIRES_OK(context, context->allocate_output(0, value.shape(), &y));
     y->flat<T>() = value.flat<T>() * factor.scalar<T>()();
   }
 };
 
-REGISTER_KERNEL_BUILDER(Name("Forms>ScaleVariable")
-                            .Device(tensorflow::DEVICE_CPU)
-                            .TypeConstraint<float>("dtype"),
-                        ScaleVariableOp<float>);
-REGISTER_KERNEL_BUILDER(Name("Forms>ScaleVariable")
-                            .Device(tensorflow::DEVICE_CPU)
-                            .TypeConstraint<double>("dtype"),
-                        ScaleVariableOp<double>);
+REGISTER_KERNEL_BUILDER(
+    Name("Forms>ScaleVariable").Device(tensorflow::DEVICE_CPU).TypeConstraint<float>("dtype"),
+    ScaleVariableOp<float>);
+REGISTER_KERNEL_BUILDER(
+    Name("Forms>ScaleVariable").Device(tensorflow::DEVICE_CPU).TypeConstraint<double>("dtype"),
+    ScaleVariableOp<double>);
 
 // dvariable = dy * factor; dfactor = sum(dy * value).
 absl::Status ScaleVariableGradient(const tensorflow::AttrSlice& /*attrs*/,

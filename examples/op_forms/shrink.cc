@@ -26,8 +26,7 @@ lambda: The factor.
 
 class ShrinkOp : public tensorflow::OpKernel {
  public:
-  explicit ShrinkOp(tensorflow::OpKernelConstruction* context)
-      : OpKernel(context) {
+  explicit ShrinkOp(tensorflow::OpKernelConstruction* context) : OpKernel(context) {
     OP_REQUIRES_OK(context, context->GetAttr("lambda", &lambda_));
   }
 
@@ -42,11 +41,9 @@ class ShrinkOp : public tensorflow::OpKernel {
   float lambda_;
 };
 
-REGISTER_KERNEL_BUILDER(Name("Forms>Shrink").Device(tensorflow::DEVICE_CPU),
-                        ShrinkOp);
+REGISTER_KERNEL_BUILDER(Name("Forms>Shrink").Device(tensorflow::DEVICE_CPU), ShrinkOp);
 
-absl::Status ShrinkGradient(const tensorflow::AttrSlice& /*attrs*/,
-                            tensorflow::FunctionDef* g) {
+absl::Status ShrinkGradient(const tensorflow::AttrSlice& /*attrs*/, tensorflow::FunctionDef* g) {
   // clang-format off
   *g = FDH::Define(
       // Arg defs

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Several outputs that the gradient uses. The gradient names the op as a node;
-// if its outputs already exist, they replace the node.
+// Several outputs that the gradient uses. The gradient names the op as a node; if its outputs
+// already exist, they replace the node.
 
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/op.h"
@@ -46,18 +46,15 @@ class SinCosOp : public tensorflow::OpKernel {
   }
 };
 
-REGISTER_KERNEL_BUILDER(Name("Forms>SinCos")
-                            .Device(tensorflow::DEVICE_CPU)
-                            .TypeConstraint<float>("T"),
-                        SinCosOp<float>);
-REGISTER_KERNEL_BUILDER(Name("Forms>SinCos")
-                            .Device(tensorflow::DEVICE_CPU)
-                            .TypeConstraint<double>("T"),
-                        SinCosOp<double>);
+REGISTER_KERNEL_BUILDER(
+    Name("Forms>SinCos").Device(tensorflow::DEVICE_CPU).TypeConstraint<float>("T"),
+    SinCosOp<float>);
+REGISTER_KERNEL_BUILDER(
+    Name("Forms>SinCos").Device(tensorflow::DEVICE_CPU).TypeConstraint<double>("T"),
+    SinCosOp<double>);
 
 // dx = dsin cos(x) - dcos sin(x).
-absl::Status SinCosGradient(const tensorflow::AttrSlice& /*attrs*/,
-                            tensorflow::FunctionDef* g) {
+absl::Status SinCosGradient(const tensorflow::AttrSlice& /*attrs*/, tensorflow::FunctionDef* g) {
   // clang-format off
   *g = FDH::Define(
       // Arg defs

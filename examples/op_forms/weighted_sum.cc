@@ -68,9 +68,9 @@ class WeightedOp : public tensorflow::OpKernel {
     OP_REQUIRES_OK(context, context->GetAttr("N", &n));
     OP_REQUIRES_OK(context, context->GetAttr("weights", &weights_));
     OP_REQUIRES(context, static_cast<int>(weights_.size()) == n,
-                absl::InvalidArgumentError(absl::StrCat(
-                    type_string(), ": ", weights_.size(), " weights for ", n,
-                    " tensors; expected one for each")));
+                absl::InvalidArgumentError(absl::StrCat(type_string(), ": ", weights_.size(),
+                                                        " weights for ", n,
+                                                        " tensors; expected one for each")));
   }
 
  protected:
@@ -92,9 +92,8 @@ class WeightedSumOp : public WeightedOp {
       const Tensor& x = context->input(i);
       OP_REQUIRES(context, x.shape() == first.shape(),
                   absl::InvalidArgumentError(absl::StrCat(
-                      "Forms>WeightedSum: xs[", i, "] has shape ",
-                      x.shape().DebugString(), "; expected that of xs[0], ",
-                      first.shape().DebugString())));
+                      "Forms>WeightedSum: xs[", i, "] has shape ", x.shape().DebugString(),
+                      "; expected that of xs[0], ", first.shape().DebugString())));
       sum += x.flat<T>() * T(weights_[i]);
     }
   }
@@ -115,15 +114,12 @@ class SpreadOp : public WeightedOp {
   }
 };
 
-#define REGISTER(T)                                           \
-  REGISTER_KERNEL_BUILDER(Name("Forms>WeightedSum")           \
-                              .Device(tensorflow::DEVICE_CPU) \
-                              .TypeConstraint<T>("T"),        \
-                          WeightedSumOp<T>);                  \
-  REGISTER_KERNEL_BUILDER(Name("Forms>Spread")                \
-                              .Device(tensorflow::DEVICE_CPU) \
-                              .TypeConstraint<T>("T"),        \
-                          SpreadOp<T>)
+#define REGISTER(T)                                                                    \
+  REGISTER_KERNEL_BUILDER(                                                             \
+      Name("Forms>WeightedSum").Device(tensorflow::DEVICE_CPU).TypeConstraint<T>("T"), \
+      WeightedSumOp<T>);                                                               \
+  REGISTER_KERNEL_BUILDER(                                                             \
+      Name("Forms>Spread").Device(tensorflow::DEVICE_CPU).TypeConstraint<T>("T"), SpreadOp<T>)
 REGISTER(float);
 REGISTER(double);
 

@@ -4,8 +4,8 @@
  *
  *   client libtensorflow_ext.so libyour_op.so
  *
- * Prints y, dy/dx and d^2y/dx^2 at three points. Exit status: 0; 1 if
- * TensorFlow reports an error or a number is wrong; 2 if no library is named.
+ * Prints y, dy/dx and d^2y/dx^2 at three points. Exit status: 0; 1 if TensorFlow reports an error
+ * or a number is wrong; 2 if no library is named.
  */
 #include <math.h>
 #include <stdio.h>
@@ -38,8 +38,7 @@ int main(int argc, char** argv) {
   /* results: y = squareplus(x), its gradient, and the gradient of that. */
   const float b = 2;
   TF_Graph* graph = TF_NewGraph();
-  TF_OperationDescription* description =
-      TF_NewOperation(graph, "Placeholder", "x");
+  TF_OperationDescription* description = TF_NewOperation(graph, "Placeholder", "x");
   TF_SetAttrType(description, "dtype", TF_FLOAT);
   TF_Output x = {TF_FinishOperation(description, status), 0};
   Require();
@@ -49,8 +48,7 @@ int main(int argc, char** argv) {
   TF_Output results[kResults] = {{TF_FinishOperation(description, status), 0}};
   Require();
   for (int i = 1; i < kResults; ++i) {
-    TF_AddGradients(graph, &results[i - 1], 1, &x, 1, NULL, status,
-                    &results[i]);
+    TF_AddGradients(graph, &results[i - 1], 1, &x, 1, NULL, status, &results[i]);
     Require();
   }
 
@@ -62,8 +60,7 @@ int main(int argc, char** argv) {
   TF_Session* session = TF_NewSession(graph, options, status);
   Require();
   TF_Tensor* values[kResults];
-  TF_SessionRun(session, NULL, &x, &input, 1, results, values, kResults, NULL,
-                0, NULL, status);
+  TF_SessionRun(session, NULL, &x, &input, 1, results, values, kResults, NULL, 0, NULL, status);
   Require();
 
   int wrong = 0;

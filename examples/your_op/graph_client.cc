@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The op in a graph built in C++, as a typed op (the build generates
-// your_op_cc_ops.h from the OpDefs):
+// The op in a graph built in C++, as a typed op (the build generates your_op_cc_ops.h from the
+// OpDefs):
 //
 //   graph_client libtensorflow_ext.so libyour_op.so
 //
-// Prints dy/dx at three points. Exit status: 0; 1 if TensorFlow reports an
-// error.
+// Prints dy/dx at three points. Exit status: 0; 1 if TensorFlow reports an error.
 
 #include <cstdio>
 #include <memory>
@@ -23,8 +22,7 @@ namespace {
 absl::Status Run(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     void* library = nullptr;
-    TF_RETURN_IF_ERROR(
-        tensorflow::Env::Default()->LoadDynamicLibrary(argv[i], &library));
+    TF_RETURN_IF_ERROR(tensorflow::Env::Default()->LoadDynamicLibrary(argv[i], &library));
   }
 
   using your_op::ops::Squareplus;

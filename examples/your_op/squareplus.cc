@@ -59,8 +59,7 @@ b: As in Squareplus.
 
 // Reads the attributes of a node, for a kernel or a lowering of either functor.
 template <typename Functor>
-absl::Status ReadAttributes(tensorflow::OpKernelConstruction* context,
-                            Functor* functor) {
+absl::Status ReadAttributes(tensorflow::OpKernelConstruction* context, Functor* functor) {
   const std::string& op = context->def().op();
   return tensorflow_ext::GetPositiveAttr(context, op.c_str(), "b", &functor->b);
 }

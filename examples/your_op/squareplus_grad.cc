@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gradients, for every client. They have their own file, because formulas
-// and functors have functions with the same names.
+// The gradients, for every client. They have their own file, because formulas and functors have
+// functions with the same names.
 
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
@@ -37,14 +37,13 @@ absl::Status SquareplusGradient(const tensorflow::AttrSlice& /*attrs*/,
 }
 TFEXT_REGISTER_OP_GRADIENT("Your>Squareplus", SquareplusGradient);
 
-// A formula. The op is linear in `gradients`; its derivative by x is gradients
-// y'', where y'' = b / (2 (x^2 + b)^(3/2)).
+// A formula. The op is linear in `gradients`; its derivative by x is gradients y'', where y'' = b /
+// (2 (x^2 + b)^(3/2)).
 void SquareplusGradGradient(Gradient& g) {
   const Value gradients = g.Input(0), x = g.Input(1), dd = g.Upstream();
   const double b = g.Attr<float>("b");
   const Value root = Sqrt(Square(x) + b);
-  const Value by_gradients =
-      g.Call("Your>SquareplusGrad", {dd, x}, g.AttrsOfOp({"b"}));
+  const Value by_gradients = g.Call("Your>SquareplusGrad", {dd, x}, g.AttrsOfOp({"b"}));
   g.Return({by_gradients, dd * gradients * (b / 2) / (root * root * root)});
 }
 TFEXT_REGISTER_GRADIENT("Your>SquareplusGrad", SquareplusGradGradient);

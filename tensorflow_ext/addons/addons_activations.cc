@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels that TensorFlow Addons had under these names from version 0.6 or 0.7
-// to 0.11.
+// Kernels that TensorFlow Addons had under these names from version 0.6 or 0.7 to 0.11.
 
 #include <string>
 #include <utility>
@@ -22,10 +21,8 @@ using tensorflow::FunctionDef;
 using tensorflow::OpDefBuilder;
 
 // Wraps our op with the same arguments and attributes.
-CompositeOp Renamed(const std::string& name,
-                    const std::vector<std::string>& arguments,
-                    const std::string& result,
-                    const std::vector<std::string>& attr_defs) {
+CompositeOp Renamed(const std::string& name, const std::vector<std::string>& arguments,
+                    const std::string& result, const std::vector<std::string>& attr_defs) {
   const std::string part = absl::StrCat("TfExt>", name);
   CompositeOp op;
   op.name = absl::StrCat("Addons>", name);
@@ -36,8 +33,7 @@ CompositeOp Renamed(const std::string& name,
     }
     builder.Output(absl::StrCat(result, ": T")).Attr(kFloatingT);
     for (const std::string& attr_def : attr_defs) builder.Attr(attr_def);
-    builder.Doc(absl::StrCat("TensorFlow Addons' op of this name: ", part,
-                             ", and its gradients."));
+    builder.Doc(absl::StrCat("TensorFlow Addons' op of this name: ", part, ", and its gradients."));
   };
   op.body = [=](const AttrSlice& /*attrs*/, FunctionDef* function) {
     std::vector<std::string> inputs, types = {kFloatingT}, names = {"T"};
@@ -66,8 +62,7 @@ CompositeOp Renamed(const std::string& name,
 std::vector<CompositeOp> MakeActivations() {
   const std::vector<std::string> none;
   // Since 0.7; version 0.6 had bounds of -1 and 1 for Hardshrink.
-  const std::vector<std::string> bounds = {"lower: float = -0.5",
-                                           "upper: float = 0.5"};
+  const std::vector<std::string> bounds = {"lower: float = -0.5", "upper: float = 0.5"};
   const std::vector<std::string> approximate = {"approximate: bool = true"};
   const std::vector<std::pair<std::string, std::vector<std::string>>> all = {
       {"Gelu", approximate}, {"Hardshrink", bounds}, {"Lisht", none},
@@ -76,8 +71,8 @@ std::vector<CompositeOp> MakeActivations() {
   std::vector<CompositeOp> ops;
   for (const auto& [name, attr_defs] : all) {
     ops.push_back(Renamed(name, {"features"}, "activations", attr_defs));
-    ops.push_back(Renamed(absl::StrCat(name, "Grad"), {"gradients", "features"},
-                          "backprops", attr_defs));
+    ops.push_back(
+        Renamed(absl::StrCat(name, "Grad"), {"gradients", "features"}, "backprops", attr_defs));
   }
   return ops;
 }

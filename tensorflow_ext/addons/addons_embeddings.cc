@@ -17,9 +17,7 @@ using tensorflow::AttrSlice;
 using tensorflow::FunctionDef;
 using tensorflow::OpDefBuilder;
 
-std::vector<std::string> AttrDefs() {
-  return {kFloatingT, "Tindices: {int32, int64}"};
-}
+std::vector<std::string> AttrDefs() { return {kFloatingT, "Tindices: {int32, int64}"}; }
 
 // The attributes of our ops, whose combiners are lowercase.
 auto Attrs(const AttrSlice& attrs) {

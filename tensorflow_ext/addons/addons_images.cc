@@ -59,8 +59,8 @@ absl::Status ResamplerGrad(const AttrSlice& /*attrs*/, FunctionDef* function) {
 using Nodes = std::vector<FDH::Node>;
 
 const std::vector<std::string>& CostAttrs() {
-  static const auto* names = new std::vector<std::string>{
-      "kernel_size", "max_displacement", "stride_1", "stride_2", "pad"};
+  static const auto* names = new std::vector<std::string>{"kernel_size", "max_displacement",
+                                                          "stride_1", "stride_2", "pad"};
   return *names;
 }
 
@@ -71,8 +71,7 @@ std::vector<std::string> CostAttrDefs() {
 }
 
 // A node of one of our ops.
-FDH::Node Costs(const std::string& name, const char* op,
-                std::vector<std::string> inputs) {
+FDH::Node Costs(const std::string& name, const char* op, std::vector<std::string> inputs) {
   std::vector<std::string> names = CostAttrs();
   names.push_back("T");
   return {{name}, op, std::move(inputs), AttrsOfOp(names)};
@@ -85,10 +84,8 @@ FDH::Node FirstToLast() {
 FDH::Node LastToFirst() {
   return FDH::Const("last_to_first", absl::Span<const int32_t>({0, 3, 1, 2}));
 }
-FDH::Node Transpose(const char* name, const std::string& input,
-                    const char* axes) {
-  return {
-      {name}, "Transpose", {input, axes}, {{"T", "$T"}, {"Tperm", DT_INT32}}};
+FDH::Node Transpose(const char* name, const std::string& input, const char* axes) {
+  return {{name}, "Transpose", {input, axes}, {{"T", "$T"}, {"Tperm", DT_INT32}}};
 }
 
 bool ChannelsFirst(const AttrSlice& attrs) {
@@ -109,14 +106,11 @@ absl::Status CorrelationCost(const AttrSlice& attrs, FunctionDef* function) {
   }
   nodes.push_back(Costs("costs", "TfExt>CorrelationCost", images));
   nodes.push_back(Transpose("output", "costs", "last_to_first"));
-  return Define({"input_a: T", "input_b: T"}, {"output: T"}, CostAttrDefs(),
-                nodes, function);
+  return Define({"input_a: T", "input_b: T"}, {"output: T"}, CostAttrDefs(), nodes, function);
 }
 
-absl::Status CorrelationCostGrad(const AttrSlice& attrs,
-                                 FunctionDef* function) {
-  Nodes nodes = {FirstToLast(),
-                 Transpose("gradients", "top_diff", "first_to_last")};
+absl::Status CorrelationCostGrad(const AttrSlice& attrs, FunctionDef* function) {
+  Nodes nodes = {FirstToLast(), Transpose("gradients", "top_diff", "first_to_last")};
   const bool channels_first = ChannelsFirst(attrs);
   std::vector<std::string> images = {"orig_input_a", "orig_input_b"};
   std::vector<std::string> results = {"bottom_diff_a", "bottom_diff_b"};
@@ -126,18 +120,15 @@ absl::Status CorrelationCostGrad(const AttrSlice& attrs,
     images = {"a", "b"};
     results = {"da", "db"};
   }
-  nodes.push_back(Costs(results[0], "TfExt>CorrelationCostAGrad",
-                        {"gradients", images[1]}));
-  nodes.push_back(Costs(results[1], "TfExt>CorrelationCostBGrad",
-                        {"gradients", images[0]}));
+  nodes.push_back(Costs(results[0], "TfExt>CorrelationCostAGrad", {"gradients", images[1]}));
+  nodes.push_back(Costs(results[1], "TfExt>CorrelationCostBGrad", {"gradients", images[0]}));
   if (channels_first) {
     nodes.push_back(LastToFirst());
     nodes.push_back(Transpose("bottom_diff_a", "da", "last_to_first"));
     nodes.push_back(Transpose("bottom_diff_b", "db", "last_to_first"));
   }
   return Define({"orig_input_a: T", "orig_input_b: T", "top_diff: T"},
-                {"bottom_diff_a: T", "bottom_diff_b: T"}, CostAttrDefs(), nodes,
-                function);
+                {"bottom_diff_a: T", "bottom_diff_b: T"}, CostAttrDefs(), nodes, function);
 }
 
 OpDefBuilder& AddCostAttrs(OpDefBuilder& op) {
@@ -173,9 +164,7 @@ std::vector<CompositeOp> MakeImages() {
        ResamplerGrad},
       {"Addons>CorrelationCost", "TfExt>CorrelationCost",
        [](OpDefBuilder& op) {
-         AddCostAttrs(
-             op.Input("input_a: T").Input("input_b: T").Output("output: T"))
-             .Doc(R"doc(
+         AddCostAttrs(op.Input("input_a: T").Input("input_b: T").Output("output: T")).Doc(R"doc(
 TensorFlow Addons' op of this name, TfExt>CorrelationCost, and its gradients.
 
 input_a: First images, in the layout data_format.

@@ -20,8 +20,7 @@ absl::Status RegisterAddonsOps(int64_t* count) {
   }
   static std::mutex* mutex = new std::mutex;
   std::lock_guard<std::mutex> lock(*mutex);
-  for (const auto* ops :
-       {&AddonsActivations(), &AddonsEmbeddings(), &AddonsImages()}) {
+  for (const auto* ops : {&AddonsActivations(), &AddonsEmbeddings(), &AddonsImages()}) {
     for (const CompositeOp& op : *ops) *count += RegisterComposite(op);
   }
   return absl::OkStatus();
@@ -32,7 +31,6 @@ absl::Status RegisterAddonsOps(int64_t* count) {
 
 extern "C" int64_t TfExt_RegisterAddonsOps(TF_Status* status) {
   int64_t count = 0;
-  tensorflow_ext::Guarded(
-      status, [&] { return tensorflow_ext::RegisterAddonsOps(&count); });
+  tensorflow_ext::Guarded(status, [&] { return tensorflow_ext::RegisterAddonsOps(&count); });
   return count;
 }

@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The differences between the versions of TensorFlow's C++ interface that this
-// library is built for (requirements/tensorflow_versions.txt). No other file
-// checks the version. A new version is supported by changing this file and, for
-// the compiler, third_party/tensorflow/versions.bzl.
+// The differences between the versions of TensorFlow's C++ interface that this library is built for
+// (requirements/tensorflow_versions.txt). No other file checks the version. A new version is
+// supported by changing this file and, for the compiler, third_party/tensorflow/versions.bzl.
 //
-// Cheap to include: it has macros, declarations and templates, and one
-// TensorFlow header of macros.
+// Cheap to include: it has macros, declarations and templates, and one TensorFlow header of macros.
 
 #ifndef TENSORFLOW_EXT_BASE_COMPATIBILITY_H_
 #define TENSORFLOW_EXT_BASE_COMPATIBILITY_H_
 
 #include "tensorflow/core/public/version.h"
 
-// The headers of 2.20 and later do not name the version: TensorFlow's own build
-// has it on the command line, and other builds do not. All headers contain a
-// number that grows with each day of TensorFlow's development and stops where a
-// release branch begins.
+// The headers of 2.20 and later do not name the version: TensorFlow's own build has it on the
+// command line, and other builds do not. All headers contain a number that grows with each day of
+// TensorFlow's development and stops where a release branch begins.
 #if TF_GRAPH_DEF_VERSION < 1994
 #error \
     "TensorFlow is older than 2.18, the first for which tensorflow_ext is \
@@ -37,8 +34,8 @@ written (requirements/tensorflow_versions.txt)."
     "third_party/tensorflow/versions.bzl are the files to change.")
 #endif
 
-// The headers of XLA's builder, which 2.19 moved. They take seconds to compile,
-// so only files that lower ops include them.
+// The headers of XLA's builder, which 2.19 moved. They take seconds to compile, so only files that
+// lower ops include them.
 #if TENSORFLOW_EXT_TENSORFLOW_MINOR >= 19
 #define TENSORFLOW_EXT_XLA_BUILDER "xla/hlo/builder/xla_builder.h"
 #define TENSORFLOW_EXT_XLA_ARITHMETIC "xla/hlo/builder/lib/arithmetic.h"
@@ -53,9 +50,9 @@ written (requirements/tensorflow_versions.txt)."
 #define TENSORFLOW_EXT_XLA_MATH "xla/client/lib/math.h"
 #endif
 
-// The wheel of 2.19 lacks LLVM's headers but includes some wherever an op is
-// lowered, for a class that XLA passes to a function that is never called
-// there. This definition, included before XLA's headers, replaces theirs.
+// The wheel of 2.19 lacks LLVM's headers but includes some wherever an op is lowered, for a class
+// that XLA passes to a function that is never called there. This definition, included before XLA's
+// headers, replaces theirs.
 #if TENSORFLOW_EXT_TENSORFLOW_MINOR == 19
 #define XLA_STREAM_EXECUTOR_GPU_TMA_METADATA_H_
 namespace stream_executor::gpu {

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Access to private members of TensorFlow's classes where no interface gives
-// it. An explicit template instantiation may name a private member, because
-// access is not checked there (C++17, [temp.spec] paragraph 6). If TensorFlow's
-// class has changed, the instantiating file does not compile and explains what
-// to do.
+// Access to private members of TensorFlow's classes where no interface gives it. An explicit
+// template instantiation may name a private member, because access is not checked there (C++17,
+// [temp.spec] paragraph 6). If TensorFlow's class has changed, the instantiating file does not
+// compile and explains what to do.
 
 #ifndef TENSORFLOW_EXT_BASE_PRIVATE_MEMBER_H_
 #define TENSORFLOW_EXT_BASE_PRIVATE_MEMBER_H_
 
 namespace tensorflow_ext {
 
-// Makes Find(Tag()) the pointer to the member. A tag must be in this namespace
-// and not in an unnamed one. For example:
+// Makes Find(Tag()) the pointer to the member. A tag must be in this namespace and not in an
+// unnamed one. For example:
 //
 //   struct Size {
 //     using Member = int Box::*;

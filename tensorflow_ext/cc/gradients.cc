@@ -23,29 +23,23 @@ namespace {
 
 using Outputs = std::vector<Output>;
 
-bool IsNoGradient(const Output& tensor) {
-  return tensor == tensorflow::NoGradient();
-}
+bool IsNoGradient(const Output& tensor) { return tensor == tensorflow::NoGradient(); }
 
 // Checks what AddSymbolicGradients assumes about a tensor.
-absl::Status CheckTensor(const Scope& scope, const char* argument, size_t k,
-                         const Output& tensor) {
+absl::Status CheckTensor(const Scope& scope, const char* argument, size_t k, const Output& tensor) {
   const Node* node = tensor.node();
   const auto error = [&](const auto&... what) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(argument, "[", k, "] ", what...));
+    return absl::InvalidArgumentError(absl::StrCat(argument, "[", k, "] ", what...));
   };
   if (node == nullptr) {
     return error("is no tensor: an Output() that nothing was assigned to");
   }
   if (!scope.graph()->IsValidNode(node).ok()) {
-    return error("is node '", node->name(),
-                 "' of another graph; expected one of this scope's");
+    return error("is node '", node->name(), "' of another graph; expected one of this scope's");
   }
   if (tensor.index() < 0 || tensor.index() >= node->num_outputs()) {
-    return error("is output ", tensor.index(), " of node '", node->name(),
-                 "' of op ", node->type_string(), ", which has ",
-                 node->num_outputs());
+    return error("is output ", tensor.index(), " of node '", node->name(), "' of op ",
+                 node->type_string(), ", which has ", node->num_outputs());
   }
   return absl::OkStatus();
 }
@@ -54,22 +48,19 @@ absl::Status CheckTensor(const Scope& scope, const char* argument, size_t k,
 absl::StatusOr<Output> Apart(const Scope& scope, const Output& tensor) {
   const std::string name = absl::StrCat(tensor.node()->name(), "_gradient/y");
   const Output identity = tensorflow::ops::Identity(
-      scope.WithOpName(name).WithDevice(tensor.node()->requested_device()),
-      tensor);
+      scope.WithOpName(name).WithDevice(tensor.node()->requested_device()), tensor);
   TF_RETURN_IF_ERROR(scope.status());
   return identity;
 }
 
 // `upstream`: null for ones.
-absl::Status AddGradients(const Scope& scope, const Outputs& outputs,
-                          const Outputs& inputs, const Outputs* upstream,
-                          Outputs* gradients) {
+absl::Status AddGradients(const Scope& scope, const Outputs& outputs, const Outputs& inputs,
+                          const Outputs* upstream, Outputs* gradients) {
   TF_RETURN_IF_ERROR(scope.status());
-  if (outputs.empty() ||
-      (upstream != nullptr && upstream->size() != outputs.size())) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "expected at least one output and an upstream gradient for each, got ",
-        outputs.size(), " and ", upstream == nullptr ? 0 : upstream->size()));
+  if (outputs.empty() || (upstream != nullptr && upstream->size() != outputs.size())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("expected at least one output and an upstream gradient for each, got ",
+                     outputs.size(), " and ", upstream == nullptr ? 0 : upstream->size()));
   }
   Outputs ys, dys, xs;
   std::vector<const Node*> ends;
@@ -102,10 +93,9 @@ absl::Status AddGradients(const Scope& scope, const Outputs& outputs,
         TF_ASSIGN_OR_RETURN(y, Apart(scope, y));
       }
     }
-    TF_RETURN_IF_ERROR(
-        upstream == nullptr
-            ? tensorflow::AddSymbolicGradients(scope, ys, xs, &found)
-            : tensorflow::AddSymbolicGradients(scope, ys, xs, dys, &found));
+    TF_RETURN_IF_ERROR(upstream == nullptr
+                           ? tensorflow::AddSymbolicGradients(scope, ys, xs, &found)
+                           : tensorflow::AddSymbolicGradients(scope, ys, xs, dys, &found));
   }
   *gradients = connected.OfEach(found, tensorflow::NoGradient());
   return absl::OkStatus();
@@ -113,15 +103,12 @@ absl::Status AddGradients(const Scope& scope, const Outputs& outputs,
 
 }  // namespace
 
-absl::Status AddSymbolicGradients(const Scope& scope, const Outputs& outputs,
-                                  const Outputs& inputs,
-                                  const Outputs& grad_inputs,
-                                  Outputs* grad_outputs) {
+absl::Status AddSymbolicGradients(const Scope& scope, const Outputs& outputs, const Outputs& inputs,
+                                  const Outputs& grad_inputs, Outputs* grad_outputs) {
   return AddGradients(scope, outputs, inputs, &grad_inputs, grad_outputs);
 }
 
-absl::Status AddSymbolicGradients(const Scope& scope, const Outputs& outputs,
-                                  const Outputs& inputs,
+absl::Status AddSymbolicGradients(const Scope& scope, const Outputs& outputs, const Outputs& inputs,
                                   Outputs* grad_outputs) {
   return AddGradients(scope, outputs, inputs, nullptr, grad_outputs);
 }

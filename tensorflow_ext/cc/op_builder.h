@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The base of the typed ops that `python -m tensorflow_ext wrappers --cxx`
-// writes.
+// The base of the typed ops that `python -m tensorflow_ext wrappers --cxx` writes.
 
 #ifndef TENSORFLOW_EXT_CC_OP_BUILDER_H_
 #define TENSORFLOW_EXT_CC_OP_BUILDER_H_
@@ -23,9 +22,9 @@
 
 namespace tensorflow_ext {
 
-// Adds the node of an op to a scope. An error becomes the scope's status, as
-// with TensorFlow's own ops: from then on nothing is added, and results are
-// empty. Pass the inputs in the order of the OpDef.
+// Adds the node of an op to a scope. An error becomes the scope's status, as with TensorFlow's own
+// ops: from then on nothing is added, and results are empty. Pass the inputs in the order of the
+// OpDef.
 class OpBuilder {
  public:
   // `name`: the node's name if the scope gives none.
@@ -34,11 +33,11 @@ class OpBuilder {
     if (!scope_.ok()) return;
     const tensorflow::OpDef* op_def = nullptr;
     if (!tensorflow::OpRegistry::Global()->LookUpOpDef(op, &op_def).ok()) {
-      Refuse(absl::NotFoundError(absl::StrCat(
-          "there is no op '", op,
-          "' in this process: link the library that holds it, or load it by "
-          "Env::LoadDynamicLibrary or TF_LoadLibrary before the graph is "
-          "built")));
+      Refuse(absl::NotFoundError(
+          absl::StrCat("there is no op '", op,
+                       "' in this process: link the library that holds it, or load it by "
+                       "Env::LoadDynamicLibrary or TF_LoadLibrary before the graph is "
+                       "built")));
       return;
     }
     builder_.emplace(scope_.GetUniqueNameForOp(name), op);
@@ -74,8 +73,7 @@ class OpBuilder {
     if (!scope_.ok()) return false;
     scope_.UpdateStatus(scope_.DoShapeInference(node));
     if (!scope_.ok()) return false;
-    scope_.UpdateStatus(tensorflow::NameRangesForNode(*node, node->op_def(),
-                                                      nullptr, &ranges_));
+    scope_.UpdateStatus(tensorflow::NameRangesForNode(*node, node->op_def(), nullptr, &ranges_));
     operation_ = tensorflow::Operation(node);
     return scope_.ok();
   }
@@ -102,8 +100,7 @@ class OpBuilder {
   // Checks what NodeBuilder assumes about an input.
   NodeOut Resolve(const char* argument, const tensorflow::Input& value) {
     const auto refuse = [&](const auto&... what) {
-      Refuse(absl::InvalidArgumentError(
-          absl::StrCat(op_, ": input '", argument, "' ", what...)));
+      Refuse(absl::InvalidArgumentError(absl::StrCat(op_, ": input '", argument, "' ", what...)));
       return NodeOut();
     };
     if (!value.status().ok()) return refuse(value.status().message());
@@ -113,11 +110,10 @@ class OpBuilder {
                       "' of another graph; expected one of this scope's");
       }
       if (value.index() < 0 || value.index() >= node->num_outputs()) {
-        return refuse("is output ", value.index(), " of node '", node->name(),
-                      "', which has ", node->num_outputs());
+        return refuse("is output ", value.index(), " of node '", node->name(), "', which has ",
+                      node->num_outputs());
       }
-    } else if (value.node_name().empty() &&
-               value.tensor().dtype() == tensorflow::DT_FLOAT &&
+    } else if (value.node_name().empty() && value.tensor().dtype() == tensorflow::DT_FLOAT &&
                value.tensor().shape() == tensorflow::TensorShape({0})) {
       // An Input that was made from an empty Output looks like this.
       return refuse(

@@ -40,8 +40,8 @@ absl::Status DescribeTaskShape(InferenceContext* c) {
 
 }  // namespace
 
-// Stateful, because graph optimization may compute a constant on another task,
-// and a process may load libraries between two runs.
+// Stateful, because graph optimization may compute a constant on another task, and a process may
+// load libraries between two runs.
 REGISTER_OP("TfExt>DescribeTask")
     .Input("ops: string")
     .Output("version: string")
@@ -68,8 +68,7 @@ class DescribeTaskOp : public OpKernel {
 
   void Compute(OpKernelContext* context) override {
     const Tensor& ops = context->input(0);
-    OP_REQUIRES_OK(context,
-                   CheckRank(kDescribeTask, "ops", ops.shape(), 1, kExpected));
+    OP_REQUIRES_OK(context, CheckRank(kDescribeTask, "ops", ops.shape(), 1, kExpected));
     std::vector<tstring> unknown;
     const auto names = ops.vec<tstring>();
     for (int64_t i = 0; i < names.size(); ++i) {
@@ -79,18 +78,15 @@ class DescribeTaskOp : public OpKernel {
       }
     }
     Tensor* version = nullptr;
-    OP_REQUIRES_OK(context,
-                   context->allocate_output(0, TensorShape({}), &version));
+    OP_REQUIRES_OK(context, context->allocate_output(0, TensorShape({}), &version));
     version->scalar<tstring>()() = TfExt_Version();
     Tensor* listed = nullptr;
     const auto count = static_cast<int64_t>(unknown.size());
-    OP_REQUIRES_OK(context,
-                   context->allocate_output(1, TensorShape({count}), &listed));
+    OP_REQUIRES_OK(context, context->allocate_output(1, TensorShape({count}), &listed));
     std::copy(unknown.begin(), unknown.end(), listed->vec<tstring>().data());
   }
 };
-REGISTER_KERNEL_BUILDER(
-    Name("TfExt>DescribeTask").Device(tensorflow::DEVICE_CPU), DescribeTaskOp);
+REGISTER_KERNEL_BUILDER(Name("TfExt>DescribeTask").Device(tensorflow::DEVICE_CPU), DescribeTaskOp);
 
 }  // namespace
 }  // namespace tensorflow_ext

@@ -37,8 +37,8 @@ class Builder {
       const auto id = tensorflow::ParseTensorName(input);
       const auto found = sources_.find(std::string(id.node()));
       if (found == sources_.end()) {
-        return absl::InternalError(absl::StrCat(
-            "part '", node.name(), "' stands before its input '", input, "'"));
+        return absl::InternalError(
+            absl::StrCat("part '", node.name(), "' stands before its input '", input, "'"));
       }
       inputs.push_back({found->second.part, found->second.index + id.index()});
     }
@@ -56,8 +56,7 @@ class Builder {
   CompositeBody Finish() { return std::move(body_); }
 
  private:
-  absl::Status AddPart(NodeDef node,
-                       std::vector<CompositeBody::Source> inputs) {
+  absl::Status AddPart(NodeDef node, std::vector<CompositeBody::Source> inputs) {
     const OpDef* op_def = nullptr;
     TF_RETURN_IF_ERROR(OpRegistry::Global()->LookUpOpDef(node.op(), &op_def));
     tensorflow::AddDefaultsToNodeDef(*op_def, &node);
@@ -68,8 +67,8 @@ class Builder {
       TF_RETURN_IF_ERROR(GetNodeAttr(node, "value", &part.value));
     }
     sources_[node.name()] = {static_cast<int>(body_.parts.size()), 0};
-    TF_RETURN_IF_ERROR(NodeProperties::CreateFromNodeDef(
-        std::move(node), OpRegistry::Global(), &part.node));
+    TF_RETURN_IF_ERROR(
+        NodeProperties::CreateFromNodeDef(std::move(node), OpRegistry::Global(), &part.node));
     body_.parts.push_back(std::move(part));
     return absl::OkStatus();
   }
@@ -82,12 +81,10 @@ class Builder {
 }  // namespace
 
 absl::Status InComposite(const CompositeOp& op, const absl::Status& status) {
-  return absl::Status(status.code(),
-                      absl::StrCat(op.name, ": ", status.message()));
+  return absl::Status(status.code(), absl::StrCat(op.name, ": ", status.message()));
 }
 
-absl::StatusOr<CompositeBody> InstantiateComposite(const CompositeOp& op,
-                                                   const AttrSlice& attrs) {
+absl::StatusOr<CompositeBody> InstantiateComposite(const CompositeOp& op, const AttrSlice& attrs) {
   FunctionDef function;
   absl::Status status = op.body(attrs, &function);
   if (!status.ok()) return InComposite(op, status);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An op that is made of other ops. One table lists its parts, which give it a
-// kernel on every device, a shape function and a gradient. For ops that differ
-// from ours in the order of arguments, in layouts or in values of attributes. A
-// call costs one or two microseconds more than the kernels of its parts.
+// An op that is made of other ops. One table lists its parts, which give it a kernel on every
+// device, a shape function and a gradient. For ops that differ from ours in the order of arguments,
+// in layouts or in values of attributes. A call costs one or two microseconds more than the kernels
+// of its parts.
 //
 //   static const auto* relu = new CompositeOp{
 //       "My>Relu", "TfExt>Relu",
@@ -35,16 +35,14 @@ namespace tensorflow_ext {
 
 struct CompositeOp {
   std::string name;
-  // The part that decides which devices and types the op has kernels for: those
-  // of this part.
+  // The part that decides which devices and types the op has kernels for: those of this part.
   std::string main_part;
   // Declares its arguments, attributes and documentation.
   std::function<void(tensorflow::OpDefBuilder& op)> declare;
-  // Writes a function of the op's inputs, in their order, that returns its
-  // outputs (Define of gradient/define.h). Called with all attributes,
-  // including defaults; they may steer it. The parts are stateless.
-  std::function<absl::Status(const tensorflow::AttrSlice& attrs,
-                             tensorflow::FunctionDef* function)>
+  // Writes a function of the op's inputs, in their order, that returns its outputs (Define of
+  // gradient/define.h). Called with all attributes, including defaults; they may steer it. The
+  // parts are stateless.
+  std::function<absl::Status(const tensorflow::AttrSlice& attrs, tensorflow::FunctionDef* function)>
       body;
 };
 
@@ -69,21 +67,19 @@ struct CompositeBody {
   std::vector<Source> results;
 };
 
-// The body of `op` for `attrs`, which include the defaults. InvalidArgument: a
-// part refuses the value of an attribute.
-absl::StatusOr<CompositeBody> InstantiateComposite(
-    const CompositeOp& op, const tensorflow::AttrSlice& attrs);
+// The body of `op` for `attrs`, which include the defaults. InvalidArgument: a part refuses the
+// value of an attribute.
+absl::StatusOr<CompositeBody> InstantiateComposite(const CompositeOp& op,
+                                                   const tensorflow::AttrSlice& attrs);
 
 // Prefixes a part's error with the name of the composite.
 absl::Status InComposite(const CompositeOp& op, const absl::Status& status);
 
-// Registers the op with its shape function, its XLA lowering, its gradient for
-// all clients, and a kernel for each device and type that its main part has
-// kernels for. Does nothing if an op of this name is registered. Returns true
-// if it registered the op. `op` must live as long as the process. May be called
-// at any time, but by one thread at a time and, like TfExt_RegisterGradient,
-// not while another thread loads a library. Once the op is registered, so is
-// everything else.
+// Registers the op with its shape function, its XLA lowering, its gradient for all clients, and a
+// kernel for each device and type that its main part has kernels for. Does nothing if an op of this
+// name is registered. Returns true if it registered the op. `op` must live as long as the process.
+// May be called at any time, but by one thread at a time and, like TfExt_RegisterGradient, not
+// while another thread loads a library. Once the op is registered, so is everything else.
 bool RegisterComposite(const CompositeOp& op);
 
 }  // namespace tensorflow_ext

@@ -38,8 +38,7 @@ void RemoveIdentities(FunctionDef* function) {
     }
   }
   const auto replace = [&](std::string* name) {
-    for (auto it = inputs.find(*name); it != inputs.end();
-         it = inputs.find(*name)) {
+    for (auto it = inputs.find(*name); it != inputs.end(); it = inputs.find(*name)) {
       *name = it->second;
     }
   };
@@ -50,10 +49,9 @@ void RemoveIdentities(FunctionDef* function) {
   *function = std::move(without);
 }
 
-// Turns a function that returns a gradient for some arguments into the
-// definition of an op's gradient, which returns one for every argument.
-FunctionDef WithResultForEach(const FunctionDef& function,
-                              const DataTypeVector& gradients) {
+// Turns a function that returns a gradient for some arguments into the definition of an op's
+// gradient, which returns one for every argument.
+FunctionDef WithResultForEach(const FunctionDef& function, const DataTypeVector& gradients) {
   FunctionDef definition = function;
   OpDef* signature = definition.mutable_signature();
   signature->clear_output_arg();
@@ -80,15 +78,13 @@ FunctionDef WithResultForEach(const FunctionDef& function,
 
 }  // namespace
 
-absl::Status DefineCompositeGradient(const CompositeOp& op,
-                                     const AttrSlice& attrs,
+absl::Status DefineCompositeGradient(const CompositeOp& op, const AttrSlice& attrs,
                                      FunctionDef* gradient) {
   FunctionDefLibrary functions;
   FunctionDef* body = functions.add_function();
   TF_RETURN_IF_ERROR(op.body(attrs, body));
   body->mutable_signature()->set_name(kFunction);
-  const tensorflow::FunctionLibraryDefinition library(
-      tensorflow::OpRegistry::Global(), functions);
+  const tensorflow::FunctionLibraryDefinition library(tensorflow::OpRegistry::Global(), functions);
 
   tensorflow::NameAttrList function;
   function.set_name(kFunction);
@@ -102,17 +98,15 @@ absl::Status DefineCompositeGradient(const CompositeOp& op,
         return tensorflow::OpRegistry::Global()->LookUpOpDef(name, op_def);
       },
       &instance));
-  TF_ASSIGN_OR_RETURN(
-      const auto made,
-      DifferentiateFunction(library, function, instance.ret_types));
+  TF_ASSIGN_OR_RETURN(const auto made,
+                      DifferentiateFunction(library, function, instance.ret_types));
   for (const FunctionDef& found : made->library.function()) {
     if (found.signature().name() != made->name) continue;
     *gradient = WithResultForEach(found, made->gradients);
     RemoveIdentities(gradient);
     return absl::OkStatus();
   }
-  return absl::InternalError(
-      absl::StrCat("the gradient '", made->name, "' is not in its library"));
+  return absl::InternalError(absl::StrCat("the gradient '", made->name, "' is not in its library"));
 }
 
 }  // namespace tensorflow_ext

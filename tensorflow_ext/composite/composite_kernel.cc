@@ -17,11 +17,9 @@ using tensorflow::OpKernelContext;
 using tensorflow::Tensor;
 using tensorflow::TensorValue;
 
-CompositeKernel::CompositeKernel(OpKernelConstruction* context,
-                                 const CompositeOp& op)
+CompositeKernel::CompositeKernel(OpKernelConstruction* context, const CompositeOp& op)
     : OpKernel(context), op_(op) {
-  absl::StatusOr<CompositeBody> body =
-      InstantiateComposite(op, AttrSlice(context->def()));
+  absl::StatusOr<CompositeBody> body = InstantiateComposite(op, AttrSlice(context->def()));
   OP_REQUIRES_OK(context, body.status());
   for (const CompositeBody::Part& part : body->parts) {
     const absl::Status status = AddStep(context, part);
@@ -35,9 +33,8 @@ absl::Status CompositeKernel::AddStep(OpKernelConstruction* context,
   tensorflow::DeviceBase* device = context->device();
   OpKernel* kernel = nullptr;
   TF_RETURN_IF_ERROR(tensorflow::CreateOpKernel(
-      context->device_type(), device, device->GetAllocator({}),
-      context->function_library(), context->resource_manager(), part.node,
-      context->graph_def_version(), &kernel));
+      context->device_type(), device, device->GetAllocator({}), context->function_library(),
+      context->resource_manager(), part.node, context->graph_def_version(), &kernel));
   Step step;
   step.kernel.reset(kernel);
   step.inputs = part.inputs;
@@ -71,9 +68,8 @@ absl::Status CompositeKernel::Run(OpKernelContext* context) {
 
   std::vector<std::vector<Tensor>> values;
   const auto value = [&](const CompositeBody::Source& source) -> const Tensor& {
-    return source.part == CompositeBody::kArgument
-               ? context->input(source.index)
-               : values[source.part][source.index];
+    return source.part == CompositeBody::kArgument ? context->input(source.index)
+                                                   : values[source.part][source.index];
   };
   for (const Step& step : steps_) {
     // Copies keep a part from reusing a buffer that a later part reads.
@@ -92,8 +88,8 @@ absl::Status CompositeKernel::Run(OpKernelContext* context) {
     for (int i = 0; i < part.num_outputs(); ++i) {
       const Tensor* output = part.mutable_output(i);
       if (output == nullptr) {
-        return absl::InternalError(absl::StrCat(step.kernel->type_string(),
-                                                " has not made output ", i));
+        return absl::InternalError(
+            absl::StrCat(step.kernel->type_string(), " has not made output ", i));
       }
       values.back().push_back(*output);
     }

@@ -12,13 +12,12 @@
 
 namespace tensorflow_ext {
 
-// The kernel of a composite on any device: it runs the kernels of its parts on
-// that device in order. It also serves XLA, which compiles by kernels on its
-// own devices, where tensors hold expressions.
+// The kernel of a composite on any device: it runs the kernels of its parts on that device in
+// order. It also serves XLA, which compiles by kernels on its own devices, where tensors hold
+// expressions.
 class CompositeKernel final : public tensorflow::OpKernel {
  public:
-  CompositeKernel(tensorflow::OpKernelConstruction* context,
-                  const CompositeOp& op);
+  CompositeKernel(tensorflow::OpKernelConstruction* context, const CompositeOp& op);
 
   void Compute(tensorflow::OpKernelContext* context) override;
 
@@ -30,8 +29,7 @@ class CompositeKernel final : public tensorflow::OpKernel {
     std::vector<tensorflow::AllocatorAttributes> outputs;
   };
 
-  absl::Status AddStep(tensorflow::OpKernelConstruction* context,
-                       const CompositeBody::Part& part);
+  absl::Status AddStep(tensorflow::OpKernelConstruction* context, const CompositeBody::Part& part);
   absl::Status Run(tensorflow::OpKernelContext* context);
 
   const CompositeOp& op_;

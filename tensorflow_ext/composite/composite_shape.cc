@@ -41,21 +41,18 @@ NodeDef NodeOf(const CompositeOp& op, InferenceContext* c) {
 }
 
 absl::Status InferPart(const CompositeBody::Part& part, const Shapes& inputs,
-                       const std::vector<const Tensor*>& constants,
-                       Shapes* outputs) {
+                       const std::vector<const Tensor*>& constants, Shapes* outputs) {
   const OpRegistrationData* op = nullptr;
-  TF_RETURN_IF_ERROR(
-      OpRegistry::Global()->LookUp(part.node->node_def.op(), &op));
-  InferenceContext c(TF_GRAPH_DEF_VERSION, AttrSlice(part.node->node_def),
-                     op->op_def, inputs, constants, {}, {});
+  TF_RETURN_IF_ERROR(OpRegistry::Global()->LookUp(part.node->node_def.op(), &op));
+  InferenceContext c(TF_GRAPH_DEF_VERSION, AttrSlice(part.node->node_def), op->op_def, inputs,
+                     constants, {}, {});
   TF_RETURN_IF_ERROR(c.construction_status());
   if (op->shape_inference_fn) {
     TF_RETURN_IF_ERROR(op->shape_inference_fn(&c));
   }
   for (int i = 0; i < c.num_outputs(); ++i) {
     const ShapeHandle output = c.output(i);
-    outputs->push_back(output.Handle() == 0 ? PartialTensorShape()
-                                            : ShapeOf(&c, output));
+    outputs->push_back(output.Handle() == 0 ? PartialTensorShape() : ShapeOf(&c, output));
   }
   return absl::OkStatus();
 }
@@ -64,17 +61,15 @@ absl::Status InferPart(const CompositeBody::Part& part, const Shapes& inputs,
 
 absl::Status InferCompositeShapes(const CompositeOp& op, InferenceContext* c) {
   const NodeDef node = NodeOf(op, c);
-  TF_ASSIGN_OR_RETURN(const CompositeBody body,
-                      InstantiateComposite(op, AttrSlice(node)));
+  TF_ASSIGN_OR_RETURN(const CompositeBody body, InstantiateComposite(op, AttrSlice(node)));
   Shapes arguments;
   for (int i = 0; i < c->num_inputs(); ++i) {
     arguments.push_back(ShapeOf(c, c->input(i)));
   }
   std::vector<Shapes> shapes(body.parts.size());
   const auto shape = [&](const CompositeBody::Source& source) {
-    return source.part == CompositeBody::kArgument
-               ? arguments[source.index]
-               : shapes[source.part][source.index];
+    return source.part == CompositeBody::kArgument ? arguments[source.index]
+                                                   : shapes[source.part][source.index];
   };
   for (size_t i = 0; i < body.parts.size(); ++i) {
     Shapes inputs;
@@ -83,17 +78,14 @@ absl::Status InferCompositeShapes(const CompositeOp& op, InferenceContext* c) {
       inputs.push_back(shape(source));
       const bool is_constant = source.part != CompositeBody::kArgument &&
                                body.parts[source.part].value.NumElements() > 0;
-      constants.push_back(is_constant ? &body.parts[source.part].value
-                                      : nullptr);
+      constants.push_back(is_constant ? &body.parts[source.part].value : nullptr);
     }
-    const absl::Status status =
-        InferPart(body.parts[i], inputs, constants, &shapes[i]);
+    const absl::Status status = InferPart(body.parts[i], inputs, constants, &shapes[i]);
     if (!status.ok()) return InComposite(op, status);
   }
   for (size_t i = 0; i < body.results.size(); ++i) {
     ShapeHandle output;
-    TF_RETURN_IF_ERROR(
-        c->MakeShapeFromPartialTensorShape(shape(body.results[i]), &output));
+    TF_RETURN_IF_ERROR(c->MakeShapeFromPartialTensorShape(shape(body.results[i]), &output));
     c->set_output(i, output);
   }
   return absl::OkStatus();

@@ -9,8 +9,8 @@
 namespace tensorflow_ext {
 
 // The shape function of a composite: runs those of its parts in order.
-absl::Status InferCompositeShapes(
-    const CompositeOp& op, tensorflow::shape_inference::InferenceContext* c);
+absl::Status InferCompositeShapes(const CompositeOp& op,
+                                  tensorflow::shape_inference::InferenceContext* c);
 
 }  // namespace tensorflow_ext
 

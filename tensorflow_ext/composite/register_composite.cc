@@ -27,8 +27,7 @@ using tensorflow::OpRegistry;
 
 namespace {
 
-// The registered composites by name, because a kernel factory is a function
-// without data.
+// The registered composites by name, because a kernel factory is a function without data.
 class Composites {
  public:
   static Composites& Global() {
@@ -52,13 +51,11 @@ class Composites {
 };
 
 OpKernel* NewKernel(OpKernelConstruction* context) {
-  return new CompositeKernel(context,
-                             Composites::Global().Get(context->def().op()));
+  return new CompositeKernel(context, Composites::Global().Get(context->def().op()));
 }
 
 void RegisterKernels(const CompositeOp& op) {
-  const tensorflow::KernelList parts =
-      tensorflow::GetRegisteredKernelsForOp(op.main_part);
+  const tensorflow::KernelList parts = tensorflow::GetRegisteredKernelsForOp(op.main_part);
   for (const KernelDef& part : parts.kernel()) {
     const std::string& device = part.device_type();
     // XLA's devices take the lowering below.
@@ -67,8 +64,8 @@ void RegisterKernels(const CompositeOp& op) {
     }
     auto kernel = std::make_unique<KernelDef>(part);
     kernel->set_op(op.name);
-    tensorflow::kernel_factory::OpKernelRegistrar(
-        kernel.release(), "tensorflow_ext::CompositeKernel", NewKernel);
+    tensorflow::kernel_factory::OpKernelRegistrar(kernel.release(),
+                                                  "tensorflow_ext::CompositeKernel", NewKernel);
   }
   LoweringRegistration::Name(op.name.c_str()).Register(NewKernel);
 }
@@ -79,10 +76,10 @@ bool RegisterComposite(const CompositeOp& op) {
   if (OpRegistry::Global()->LookUp(op.name) != nullptr) return false;
   Composites::Global().Add(op);
   RegisterKernels(op);
-  RegisterGradient(op.name.c_str(), [&op](const tensorflow::AttrSlice& attrs,
-                                          tensorflow::FunctionDef* gradient) {
-    return DefineCompositeGradient(op, attrs, gradient);
-  });
+  RegisterGradient(op.name.c_str(),
+                   [&op](const tensorflow::AttrSlice& attrs, tensorflow::FunctionDef* gradient) {
+                     return DefineCompositeGradient(op, attrs, gradient);
+                   });
   OpRegistry::Global()->Register([&op](OpRegistrationData* data) {
     OpDefBuilder builder(op.name);
     op.declare(builder);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FunctionDefHelper::Define that returns an error, with the node's name, where
-// FunctionDefHelper's ends the process. For the creators of
-// REGISTER_OP_GRADIENT:
+// FunctionDefHelper::Define that returns an error, with the node's name, where FunctionDefHelper's
+// ends the process. For the creators of REGISTER_OP_GRADIENT:
 //
 //   absl::Status SquareGradient(const tensorflow::AttrSlice& /*attrs*/,
 //                               tensorflow::FunctionDef* g) {
@@ -46,28 +45,23 @@
 
 namespace tensorflow_ext {
 
-// Writes a function without a name into `function`; an error leaves it
-// unchanged.
+// Writes a function without a name into `function`; an error leaves it unchanged.
 //
-// `arguments`, `results`: "NAME: TYPE", in the form of Input and Output of
-// REGISTER_OP. A result is an output of a node or an argument of that name.
-// `attributes`: "NAME: KIND", in the form of Attr; "$NAME" in a node is its
-// value. `nodes`: see above and FunctionDefHelper::Node.
+// `arguments`, `results`: "NAME: TYPE", in the form of Input and Output of REGISTER_OP. A result is
+// an output of a node or an argument of that name. `attributes`: "NAME: KIND", in the form of Attr;
+// "$NAME" in a node is its value. `nodes`: see above and FunctionDefHelper::Node.
 //
-// Errors, all kInvalidArgument: a "NAME: TYPE" or "NAME: KIND" that does not
-// parse; a name that occurs twice; an op that is not registered; an attribute
-// that the op does not have, that is missing or of another kind; a "$NAME" that
-// is not in `attributes`; an input, a result or a control input that nothing
-// makes; a wrong number of inputs or names; an input of a wrong type, if the
-// type is known; a cycle of nodes.
-inline absl::Status Define(
-    absl::Span<const std::string> arguments,
-    absl::Span<const std::string> results,
-    absl::Span<const std::string> attributes,
-    absl::Span<const tensorflow::FunctionDefHelper::Node> nodes,
-    tensorflow::FunctionDef* function) {
-  return define_internal::Definer(nodes).Run(arguments, results, attributes,
-                                             function);
+// Errors, all kInvalidArgument: a "NAME: TYPE" or "NAME: KIND" that does not parse; a name that
+// occurs twice; an op that is not registered; an attribute that the op does not have, that is
+// missing or of another kind; a "$NAME" that is not in `attributes`; an input, a result or a
+// control input that nothing makes; a wrong number of inputs or names; an input of a wrong type, if
+// the type is known; a cycle of nodes.
+inline absl::Status Define(absl::Span<const std::string> arguments,
+                           absl::Span<const std::string> results,
+                           absl::Span<const std::string> attributes,
+                           absl::Span<const tensorflow::FunctionDefHelper::Node> nodes,
+                           tensorflow::FunctionDef* function) {
+  return define_internal::Definer(nodes).Run(arguments, results, attributes, function);
 }
 
 }  // namespace tensorflow_ext

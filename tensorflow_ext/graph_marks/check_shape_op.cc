@@ -54,8 +54,7 @@ made_by: Describes its origin; the error ends with it.
 
 namespace {
 
-absl::Status CheckGradientShapeGradient(const AttrSlice& /*attrs*/,
-                                        FunctionDef* g) {
+absl::Status CheckGradientShapeGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
   return Define(
       // Arg defs
       {"gradient: T", "expected: int64", "dy: T"},
@@ -74,8 +73,7 @@ REGISTER_OP_GRADIENT("TfExt>CheckGradientShape", CheckGradientShapeGradient);
 
 class CheckGradientShapeOp : public OpKernel {
  public:
-  explicit CheckGradientShapeOp(OpKernelConstruction* context)
-      : OpKernel(context) {
+  explicit CheckGradientShapeOp(OpKernelConstruction* context) : OpKernel(context) {
     OP_REQUIRES_OK(context, context->GetAttr("where", &where_));
     OP_REQUIRES_OK(context, context->GetAttr("made_by", &made_by_));
   }
@@ -83,18 +81,16 @@ class CheckGradientShapeOp : public OpKernel {
   void Compute(OpKernelContext* context) override {
     const Tensor& gradient = context->input(0);
     const Tensor& sizes = context->input(1);
-    OP_REQUIRES(context, sizes.dims() == 1,
-                absl::InvalidArgumentError(absl::StrCat(
-                    "expected: has shape ", sizes.shape().DebugString(),
-                    " where a vector is expected, a shape")));
+    OP_REQUIRES(
+        context, sizes.dims() == 1,
+        absl::InvalidArgumentError(absl::StrCat("expected: has shape ", sizes.shape().DebugString(),
+                                                " where a vector is expected, a shape")));
     TensorShape expected;
-    OP_REQUIRES_OK(context, TensorShape::BuildTensorShape(sizes.vec<int64_t>(),
-                                                          &expected));
+    OP_REQUIRES_OK(context, TensorShape::BuildTensorShape(sizes.vec<int64_t>(), &expected));
     OP_REQUIRES(context, gradient.shape() == expected,
                 absl::InvalidArgumentError(absl::StrCat(
                     where_, " has shape ", gradient.shape().DebugString(),
-                    " where the input has shape ", expected.DebugString(), "; ",
-                    made_by_)));
+                    " where the input has shape ", expected.DebugString(), "; ", made_by_)));
     context->set_output(0, gradient);
   }
 
@@ -104,13 +100,11 @@ class CheckGradientShapeOp : public OpKernel {
   std::string where_;
   std::string made_by_;
 };
-REGISTER_KERNEL_BUILDER(
-    Name("TfExt>CheckGradientShape").Device(tensorflow::DEVICE_CPU),
-    CheckGradientShapeOp);
-REGISTER_KERNEL_BUILDER(Name("TfExt>CheckGradientShape")
-                            .Device(tensorflow::DEVICE_GPU)
-                            .HostMemory("expected"),
+REGISTER_KERNEL_BUILDER(Name("TfExt>CheckGradientShape").Device(tensorflow::DEVICE_CPU),
                         CheckGradientShapeOp);
+REGISTER_KERNEL_BUILDER(
+    Name("TfExt>CheckGradientShape").Device(tensorflow::DEVICE_GPU).HostMemory("expected"),
+    CheckGradientShapeOp);
 
 }  // namespace
 }  // namespace tensorflow_ext

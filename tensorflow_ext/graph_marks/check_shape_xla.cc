@@ -21,10 +21,9 @@ class CheckGradientShapeLowering : public Lowering {
     TF_RETURN_IF_ERROR(context->InputBounds(0, &gradient));
     TF_RETURN_IF_ERROR(context->ConstantInputAsShape(1, &expected));
     if (gradient != expected) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(where_, " has shape ", gradient.DebugString(),
-                       " where the input has shape ", expected.DebugString(),
-                       "; ", made_by_));
+      return absl::InvalidArgumentError(absl::StrCat(where_, " has shape ", gradient.DebugString(),
+                                                     " where the input has shape ",
+                                                     expected.DebugString(), "; ", made_by_));
     }
     context->SetOutput(0, context->Input(0));
     return absl::OkStatus();
@@ -33,9 +32,8 @@ class CheckGradientShapeLowering : public Lowering {
   std::string where_;
   std::string made_by_;
 };
-REGISTER_LOWERING(
-    Name("TfExt>CheckGradientShape").CompileTimeConstantInput("expected"),
-    CheckGradientShapeLowering);
+REGISTER_LOWERING(Name("TfExt>CheckGradientShape").CompileTimeConstantInput("expected"),
+                  CheckGradientShapeLowering);
 
 }  // namespace
 }  // namespace tensorflow_ext

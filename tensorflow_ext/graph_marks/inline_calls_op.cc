@@ -36,10 +36,8 @@ constexpr char kNames[] = "a vector, [n]";
 
 absl::Status InlineCallsShape(InferenceContext* c) {
   ShapeHandle graph_def, outputs;
-  TF_RETURN_IF_ERROR(
-      InferRank(c, kInlineCalls, "graph_def", 0, 0, kScalar, &graph_def));
-  TF_RETURN_IF_ERROR(
-      InferRank(c, kInlineCalls, "outputs", 1, 1, kNames, &outputs));
+  TF_RETURN_IF_ERROR(InferRank(c, kInlineCalls, "graph_def", 0, 0, kScalar, &graph_def));
+  TF_RETURN_IF_ERROR(InferRank(c, kInlineCalls, "outputs", 1, 1, kNames, &outputs));
   c->set_output(0, c->Scalar());
   c->set_output(1, outputs);
   return absl::OkStatus();
@@ -82,30 +80,24 @@ class InlineCallsOp : public OpKernel {
   void Compute(OpKernelContext* context) override {
     const Tensor& graph_def = context->input(0);
     const Tensor& outputs = context->input(1);
-    OP_REQUIRES_OK(context, CheckRank(kInlineCalls, "graph_def",
-                                      graph_def.shape(), 0, kScalar));
-    OP_REQUIRES_OK(context, CheckRank(kInlineCalls, "outputs", outputs.shape(),
-                                      1, kNames));
+    OP_REQUIRES_OK(context, CheckRank(kInlineCalls, "graph_def", graph_def.shape(), 0, kScalar));
+    OP_REQUIRES_OK(context, CheckRank(kInlineCalls, "outputs", outputs.shape(), 1, kNames));
     const tstring* bytes = graph_def.scalar<tstring>().data();
     const tstring* names = outputs.vec<tstring>().data();
-    const absl::StatusOr<InlinedCopy> copy = CopyInlined(
-        bytes->data(), bytes->size(), {names, names + outputs.NumElements()});
+    const absl::StatusOr<InlinedCopy> copy =
+        CopyInlined(bytes->data(), bytes->size(), {names, names + outputs.NumElements()});
     OP_REQUIRES(context, copy.ok(),
                 tensorflow::errors::CreateWithUpdatedMessage(
-                    copy.status(),
-                    absl::StrCat(kInlineCalls, ": ", copy.status().message())));
+                    copy.status(), absl::StrCat(kInlineCalls, ": ", copy.status().message())));
     Tensor* nodes = nullptr;
     OP_REQUIRES_OK(context, context->allocate_output(0, {}, &nodes));
     nodes->scalar<tstring>()() = copy->nodes.SerializeAsString();
     Tensor* inlined = nullptr;
-    OP_REQUIRES_OK(context,
-                   context->allocate_output(1, outputs.shape(), &inlined));
-    std::copy(copy->tensors.begin(), copy->tensors.end(),
-              inlined->vec<tstring>().data());
+    OP_REQUIRES_OK(context, context->allocate_output(1, outputs.shape(), &inlined));
+    std::copy(copy->tensors.begin(), copy->tensors.end(), inlined->vec<tstring>().data());
   }
 };
-REGISTER_KERNEL_BUILDER(
-    Name("TfExt>InlineCalls").Device(tensorflow::DEVICE_CPU), InlineCallsOp);
+REGISTER_KERNEL_BUILDER(Name("TfExt>InlineCalls").Device(tensorflow::DEVICE_CPU), InlineCallsOp);
 
 }  // namespace
 }  // namespace tensorflow_ext

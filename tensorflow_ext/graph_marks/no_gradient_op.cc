@@ -54,15 +54,13 @@ class NoGradientCpuOp : public OpKernel {
     // Values of other types are empty after the allocation.
     if (zeros->dtype() == tensorflow::DT_VARIANT) {
       FillWithZeros(ctx, ctx->input(0).flat<Variant>(), zeros->flat<Variant>());
-    } else if (tensorflow::DataTypeCanUseMemcpy(zeros->dtype()) &&
-               zeros->NumElements() > 0) {
+    } else if (tensorflow::DataTypeCanUseMemcpy(zeros->dtype()) && zeros->NumElements() > 0) {
       std::memset(zeros->data(), 0, zeros->TotalBytes());
     }
   }
 
  private:
-  // Tensor lists and the like define their own zeros; other variants stay
-  // empty.
+  // Tensor lists and the like define their own zeros; other variants stay empty.
   static void FillWithZeros(OpKernelContext* ctx, TTypes<Variant>::ConstFlat x,
                             TTypes<Variant>::Flat zeros) {
     for (int64_t i = 0; i < x.size(); ++i) {
@@ -73,8 +71,7 @@ class NoGradientCpuOp : public OpKernel {
     }
   }
 };
-REGISTER_KERNEL_BUILDER(Name("TfExt>NoGradient").Device(tensorflow::DEVICE_CPU),
-                        NoGradientCpuOp);
+REGISTER_KERNEL_BUILDER(Name("TfExt>NoGradient").Device(tensorflow::DEVICE_CPU), NoGradientCpuOp);
 
 class NoGradientGpuOp : public OpKernel {
  public:
@@ -85,15 +82,13 @@ class NoGradientGpuOp : public OpKernel {
     OP_REQUIRES_OK(ctx, ctx->allocate_output(0, ctx->input(0).shape(), &zeros));
     if (zeros->NumElements() == 0) return;
     compatibility::DeviceAddress memory(zeros->data(), zeros->TotalBytes());
-    OP_REQUIRES_OK(ctx, ctx->op_device_context()->stream()->MemZero(
-                            &memory, zeros->TotalBytes()));
+    OP_REQUIRES_OK(ctx, ctx->op_device_context()->stream()->MemZero(&memory, zeros->TotalBytes()));
   }
 };
-#define REGISTER_GPU(T)                                       \
-  REGISTER_KERNEL_BUILDER(Name("TfExt>NoGradient")            \
-                              .Device(tensorflow::DEVICE_GPU) \
-                              .TypeConstraint<T>("T"),        \
-                          NoGradientGpuOp);
+#define REGISTER_GPU(T)                                                               \
+  REGISTER_KERNEL_BUILDER(                                                            \
+      Name("TfExt>NoGradient").Device(tensorflow::DEVICE_GPU).TypeConstraint<T>("T"), \
+      NoGradientGpuOp);
 using namespace tensorflow;  // NOLINT: TF_CALL_* name types without it
 TF_CALL_POD_TYPES(REGISTER_GPU);
 #undef REGISTER_GPU

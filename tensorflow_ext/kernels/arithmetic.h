@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions that the elementary functions (elementary.h) and functors use
-// besides + - * /. They have no branches. T is float, double, or a class that
-// stands for one and has its own versions.
+// Functions that the elementary functions (elementary.h) and functors use besides + - * /. They
+// have no branches. T is float, double, or a class that stands for one and has its own versions.
 
 #ifndef TENSORFLOW_EXT_KERNELS_ARITHMETIC_H_
 #define TENSORFLOW_EXT_KERNELS_ARITHMETIC_H_
@@ -14,8 +13,8 @@
 #include "tensorflow_ext/kernels/numeric.h"
 
 #if !defined(__CUDACC__)
-// Declared as functions without side effects: a compiler that must set errno
-// does not vectorise the loops around them.
+// Declared as functions without side effects: a compiler that must set errno does not vectorise the
+// loops around them.
 extern "C" float sqrtf(float) noexcept __attribute__((const));
 extern "C" double sqrt(double) noexcept __attribute__((const));
 #endif
@@ -33,8 +32,8 @@ constexpr bool kIsFloat = std::is_same_v<typename RealOf<T>::type, float>;
 template <typename T>
 using BitsOf = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
 
-// a where the condition holds, else b. The host computes both and masks them:
-// compilers do not vectorise a possible branch for every instruction set.
+// a where the condition holds, else b. The host computes both and masks them: compilers do not
+// vectorise a possible branch for every instruction set.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T Where(bool condition, T a, T b) {
 #if defined(__CUDA_ARCH__)
@@ -65,10 +64,9 @@ TENSORFLOW_EXT_HOST_DEVICE T CopySign(T magnitude, T sign) {
   }
 }
 
-// The nearest integer, ties to even. A magnitude of 2^p or more, where p is the
-// number of mantissa bits, is an integer already. Adding 2^p to a smaller one
-// makes the adder round it. Unlike rint this vectorises on every machine; like
-// rint it keeps the sign of zero, infinity and NaN.
+// The nearest integer, ties to even. A magnitude of 2^p or more, where p is the number of mantissa
+// bits, is an integer already. Adding 2^p to a smaller one makes the adder round it. Unlike rint
+// this vectorises on every machine; like rint it keeps the sign of zero, infinity and NaN.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T RoundToEven(T x) {
   constexpr T kInteger = sizeof(T) == 4 ? T(1 << 23) : T(int64_t{1} << 52);
@@ -118,15 +116,15 @@ TENSORFLOW_EXT_HOST_DEVICE T Remainder(T x, T y) {
   }
 }
 
-// x * gate, where the gate goes to 0 with x and is 0 below -limit. The product
-// is 0 there too, even for minus infinity. NaN stays NaN.
+// x * gate, where the gate goes to 0 with x and is 0 below -limit. The product is 0 there too, even
+// for minus infinity. NaN stays NaN.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T Gated(T x, T gate, double limit) {
   return Where(x < T(-limit), T(0), x * gate);
 }
 
-// x * slope, where the slope is 0 for |x| > limit. The product is 0 there too,
-// even for infinity. NaN stays NaN.
+// x * slope, where the slope is 0 for |x| > limit. The product is 0 there too, even for infinity.
+// NaN stays NaN.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T Sloped(T x, T slope, double limit) {
   return Where(Abs(x) > T(limit), T(0), x * slope);
@@ -155,20 +153,18 @@ TENSORFLOW_EXT_HOST_DEVICE T EverySecond(T /*x*/, double c, double /*next*/) {
   return T(c);
 }
 template <typename T, typename... Rest>
-TENSORFLOW_EXT_HOST_DEVICE T EverySecond(T x, double c, double /*next*/,
-                                         Rest... rest) {
+TENSORFLOW_EXT_HOST_DEVICE T EverySecond(T x, double c, double /*next*/, Rest... rest) {
   return T(c) + x * EverySecond(x, rest...);
 }
 
 }  // namespace internal
 
-// c[0] + c[1] x + c[2] x^2 + .... Evaluates even and odd terms side by side,
-// because each step of one long Horner's rule would wait for the step before.
+// c[0] + c[1] x + c[2] x^2 + .... Evaluates even and odd terms side by side, because each step of
+// one long Horner's rule would wait for the step before.
 template <typename T, typename... Rest>
 TENSORFLOW_EXT_HOST_DEVICE T Polynomial(T x, double c, Rest... rest) {
   const T square = x * x;
-  return internal::EverySecond(square, c, rest...) +
-         x * internal::EverySecond(square, rest...);
+  return internal::EverySecond(square, c, rest...) + x * internal::EverySecond(square, rest...);
 }
 
 }  // namespace tensorflow_ext

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elementwise loops over operands that broadcast to the output's shape (NumPy's
-// rule), without TensorFlow headers. This file has the index arithmetic for
-// host and device and declares the loops. An op instantiates the loops in its
-// <op>_cpu.cc (broadcast_cpu.h) and <op>_gpu.cu.cc (broadcast_gpu.cuh).
+// Elementwise loops over operands that broadcast to the output's shape (NumPy's rule), without
+// TensorFlow headers. This file has the index arithmetic for host and device and declares the
+// loops. An op instantiates the loops in its <op>_cpu.cc (broadcast_cpu.h) and <op>_gpu.cu.cc
+// (broadcast_gpu.cuh).
 
 #ifndef TENSORFLOW_EXT_KERNELS_BROADCAST_H_
 #define TENSORFLOW_EXT_KERNELS_BROADCAST_H_
@@ -16,13 +16,11 @@
 
 namespace tensorflow_ext {
 
-// The most dimensions left after merging neighbours that all operands treat
-// alike.
+// The most dimensions left after merging neighbours that all operands treat alike.
 constexpr int kMaxBroadcastRank = 8;
 
-// How kOperands tensors are read for each element of the output. Dimensions are
-// outermost first. A stride is 0 where the operand repeats; in the innermost
-// dimension it is 0 or 1.
+// How kOperands tensors are read for each element of the output. Dimensions are outermost first. A
+// stride is 0 where the operand repeats; in the innermost dimension it is 0 or 1.
 template <int kOperands>
 struct Broadcast {
   int rank = 1;
@@ -43,8 +41,7 @@ enum class BroadcastResult {
 
 // Fills in how `operands` are read. Each of them broadcasts to `output`.
 template <int kOperands>
-BroadcastResult MakeBroadcast(const DimensionList (&operands)[kOperands],
-                              DimensionList output,
+BroadcastResult MakeBroadcast(const DimensionList (&operands)[kOperands], DimensionList output,
                               Broadcast<kOperands>* broadcast) {
   uint32_t last_pattern = 0;
   int rank = 0;
@@ -93,12 +90,11 @@ BroadcastResult MakeBroadcast(const DimensionList (&operands)[kOperands],
   return BroadcastResult::kOk;
 }
 
-// The offsets of the operands at position `index` of the output's first
-// `dimensions` dimensions, at the beginning of the others.
+// The offsets of the operands at position `index` of the output's first `dimensions` dimensions, at
+// the beginning of the others.
 template <int kOperands>
-TENSORFLOW_EXT_HOST_DEVICE void OuterOffsets(
-    const Broadcast<kOperands>& broadcast, int dimensions, int64_t index,
-    int64_t (&offsets)[kOperands]) {
+TENSORFLOW_EXT_HOST_DEVICE void OuterOffsets(const Broadcast<kOperands>& broadcast, int dimensions,
+                                             int64_t index, int64_t (&offsets)[kOperands]) {
   for (int k = 0; k < kOperands; ++k) offsets[k] = 0;
   for (int d = dimensions - 1; d >= 0; --d) {
     const int64_t outer = d == 0 ? 0 : Quotient(index, broadcast.sizes[d]);
@@ -112,15 +108,13 @@ TENSORFLOW_EXT_HOST_DEVICE void OuterOffsets(
 
 // The offsets of the operands for the output's element `index`.
 template <int kOperands>
-TENSORFLOW_EXT_HOST_DEVICE void BroadcastOffsets(
-    const Broadcast<kOperands>& broadcast, int64_t index,
-    int64_t (&offsets)[kOperands]) {
+TENSORFLOW_EXT_HOST_DEVICE void BroadcastOffsets(const Broadcast<kOperands>& broadcast,
+                                                 int64_t index, int64_t (&offsets)[kOperands]) {
   OuterOffsets(broadcast, broadcast.rank, index, offsets);
 }
 
-// A functor has kArity arguments of the compute type. kIntegers is true if its
-// op admits int32 and int64 besides the floating-point types. kCost is the cost
-// of an element on the CPU, in cycles:
+// A functor has kArity arguments of the compute type. kIntegers is true if its op admits int32 and
+// int64 besides the floating-point types. kCost is the cost of an element on the CPU, in cycles:
 //
 //   struct MultiplyLeft {
 //     static constexpr int kArity = 2;
@@ -132,29 +126,25 @@ TENSORFLOW_EXT_HOST_DEVICE void BroadcastOffsets(
 //     }
 //   };
 //
-// With kArity 3 the first operand has the output's shape. A functor that
-// returns a Pair (elementwise.h) has two outputs of one shape.
+// With kArity 3 the first operand has the output's shape. A functor that returns a Pair
+// (elementwise.h) has two outputs of one shape.
 
 template <typename Functor>
 struct CpuBroadcast {
-  // outputs[0][i], ... = functor(inputs[0][...], ...) for i in [begin, end). An
-  // output may be an input that does not repeat, and must not overlap one
-  // otherwise. `streams` writes the outputs past the caches, which is faster
-  // where they exceed the caches (streaming_cpu.h).
+  // outputs[0][i], ... = functor(inputs[0][...], ...) for i in [begin, end). An output may be an
+  // input that does not repeat, and must not overlap one otherwise. `streams` writes the outputs
+  // past the caches, which is faster where they exceed the caches (streaming_cpu.h).
   static void Run(NumericType type, const Broadcast<Functor::kArity>& broadcast,
-                  const void* const* inputs, void* const* outputs,
-                  int64_t begin, int64_t end, bool streams = false);
+                  const void* const* inputs, void* const* outputs, int64_t begin, int64_t end,
+                  bool streams = false);
 };
 
 template <typename Functor>
 struct GpuBroadcast {
-  // The same for i in [0, size) and arrays in device memory, in order on
-  // `stream`, a cudaStream_t. Returns the launch's cudaError_t. Size 0 launches
-  // nothing.
-  static int Launch(NumericType type,
-                    const Broadcast<Functor::kArity>& broadcast,
-                    const void* const* inputs, void* const* outputs,
-                    int64_t size, void* stream);
+  // The same for i in [0, size) and arrays in device memory, in order on `stream`, a cudaStream_t.
+  // Returns the launch's cudaError_t. Size 0 launches nothing.
+  static int Launch(NumericType type, const Broadcast<Functor::kArity>& broadcast,
+                    const void* const* inputs, void* const* outputs, int64_t size, void* stream);
 };
 
 // Calls `fn(TypeTag<T>{})` with the type `type`, which the functor's op admits.

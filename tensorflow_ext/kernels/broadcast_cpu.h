@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The broadcasting loop on the CPU. An <op>_cpu.cc includes this file and
-// instantiates CpuBroadcast for its functors.
+// The broadcasting loop on the CPU. An <op>_cpu.cc includes this file and instantiates CpuBroadcast
+// for its functors.
 
 #ifndef TENSORFLOW_EXT_KERNELS_BROADCAST_CPU_H_
 #define TENSORFLOW_EXT_KERNELS_BROADCAST_CPU_H_
@@ -20,8 +20,7 @@ namespace tensorflow_ext {
 namespace internal {
 
 template <typename Number, typename Functor, typename C>
-TENSORFLOW_EXT_INLINE void ApplyToRun(Functor functor, C z, C x, C y,
-                                      Number* results) {
+TENSORFLOW_EXT_INLINE void ApplyToRun(Functor functor, C z, C x, C y, Number* results) {
   if constexpr (Functor::kArity == 2) {
     Spread(functor(Number(x), Number(y)), results);
   } else {
@@ -31,8 +30,8 @@ TENSORFLOW_EXT_INLINE void ApplyToRun(Functor functor, C z, C x, C y,
 
 // MapRun with a Number in place of the compute type.
 template <typename Number, int kX, int kY, typename Functor, typename C>
-TENSORFLOW_EXT_INLINE void MapRunAs(Functor functor, const C* const* inputs,
-                                    C* const* outputs, int64_t size) {
+TENSORFLOW_EXT_INLINE void MapRunAs(Functor functor, const C* const* inputs, C* const* outputs,
+                                    int64_t size) {
   constexpr int kArity = Functor::kArity;
   const C* z = inputs[0];
   const C* x = inputs[kArity - 2];
@@ -53,8 +52,7 @@ TENSORFLOW_EXT_INLINE void MapRunAs(Functor functor, const C* const* inputs,
 
 // True if every angle that the functor takes is near enough for SinCosNear.
 template <int kX, int kY, typename Functor, typename C>
-TENSORFLOW_EXT_INLINE bool AllNearInRun(Functor functor, const C* const* inputs,
-                                        int64_t size) {
+TENSORFLOW_EXT_INLINE bool AllNearInRun(Functor functor, const C* const* inputs, int64_t size) {
   constexpr int kArity = Functor::kArity;
   const C* z = inputs[0];
   const C* x = inputs[kArity - 2];
@@ -75,8 +73,8 @@ TENSORFLOW_EXT_INLINE bool AllNearInRun(Functor functor, const C* const* inputs,
 
 // Calls the functor for each element of a run, see below.
 template <int kX, int kY, typename Functor, typename C>
-TENSORFLOW_EXT_INLINE void MapRun(Functor functor, const C* const* inputs,
-                                  C* const* outputs, int64_t size) {
+TENSORFLOW_EXT_INLINE void MapRun(Functor functor, const C* const* inputs, C* const* outputs,
+                                  int64_t size) {
   if constexpr (!kTakesAngles<Functor>) {
     internal::MapRunAs<C, kX, kY>(functor, inputs, outputs, size);
   } else {
@@ -98,15 +96,13 @@ TENSORFLOW_EXT_INLINE void MapRun(Functor functor, const C* const* inputs,
   }
 }
 
-// A run of elements in the innermost dimension. x and y are the last two
-// inputs; x[i * kX] and y[i * kY] (kX and kY are 0 or 1) are the operands of
-// element i. With kArity 3 the first input does not repeat. An op specialises
-// this class where it can do better than call its functor.
+// A run of elements in the innermost dimension. x and y are the last two inputs; x[i * kX] and y[i
+// * kY] (kX and kY are 0 or 1) are the operands of element i. With kArity 3 the first input does
+// not repeat. An op specialises this class where it can do better than call its functor.
 template <typename Functor>
 struct BroadcastRun {
   template <int kX, int kY, typename C>
-  TENSORFLOW_EXT_INLINE static void Run(const C* const* inputs,
-                                        C* const* outputs, int64_t size) {
+  TENSORFLOW_EXT_INLINE static void Run(const C* const* inputs, C* const* outputs, int64_t size) {
     MapRun<kX, kY>(Functor{}, inputs, outputs, size);
   }
 };
@@ -116,24 +112,21 @@ namespace internal {
 template <typename Functor, typename C>
 struct RunLoop {
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Run(const C* const* inputs,
-                                        C* const* outputs, int64_t size) {
+  TENSORFLOW_EXT_INLINE static void Run(const C* const* inputs, C* const* outputs, int64_t size) {
     BroadcastRun<Functor>::template Run<1, 1>(inputs, outputs, size);
   }
 };
 
-// True for a functor with so many operations that copying a repeated operand
-// into a buffer takes no time beside them.
+// True for a functor with so many operations that copying a repeated operand into a buffer takes no
+// time beside them.
 template <typename Functor>
 constexpr bool kIsCostly = Functor::kCost >= 6;
 
-// A run in the compute type, block by block. Buffers in the nearest cache hold
-// converted values and operands that repeat, which are copied once. This way
-// only one kind of run is compiled.
+// A run in the compute type, block by block. Buffers in the nearest cache hold converted values and
+// operands that repeat, which are copied once. This way only one kind of run is compiled.
 template <typename Isa, typename Functor, typename T>
-TENSORFLOW_EXT_INLINE void RunInBlocks(const T* const* inputs, bool x_moves,
-                                       bool y_moves, T* const* outputs,
-                                       int64_t size) {
+TENSORFLOW_EXT_INLINE void RunInBlocks(const T* const* inputs, bool x_moves, bool y_moves,
+                                       T* const* outputs, int64_t size) {
   using C = ComputeType<T>;
   constexpr int kArity = Functor::kArity, kResults = kOutputs<Functor>;
   constexpr int64_t kBlock = 256;
@@ -183,9 +176,8 @@ TENSORFLOW_EXT_INLINE void RunInBlocks(const T* const* inputs, bool x_moves,
 
 // A run; x_moves and y_moves are false where that operand repeats.
 template <typename Isa, typename Functor, typename T>
-TENSORFLOW_EXT_INLINE void RunOfAny(const T* const* inputs, bool x_moves,
-                                    bool y_moves, T* const* outputs,
-                                    int64_t size) {
+TENSORFLOW_EXT_INLINE void RunOfAny(const T* const* inputs, bool x_moves, bool y_moves,
+                                    T* const* outputs, int64_t size) {
   using Run = BroadcastRun<Functor>;
   if constexpr (!std::is_same_v<T, ComputeType<T>> || kIsCostly<Functor>) {
     RunInBlocks<Isa, Functor>(inputs, x_moves, y_moves, outputs, size);
@@ -202,9 +194,9 @@ TENSORFLOW_EXT_INLINE void RunOfAny(const T* const* inputs, bool x_moves,
 
 // If `streams`, the outputs go past the caches, block by block.
 template <typename Isa, typename Functor, typename T>
-TENSORFLOW_EXT_INLINE void LoopOverRuns(
-    const Broadcast<Functor::kArity>& broadcast, const void* const* inputs,
-    void* const* outputs, bool streams, int64_t begin, int64_t end) {
+TENSORFLOW_EXT_INLINE void LoopOverRuns(const Broadcast<Functor::kArity>& broadcast,
+                                        const void* const* inputs, void* const* outputs,
+                                        bool streams, int64_t begin, int64_t end) {
   constexpr int kArity = Functor::kArity, kResults = kOutputs<Functor>;
   constexpr int64_t kBlock = 256, kLine = kLineBytes / sizeof(T);
   alignas(kLineBytes) T stored[kResults][kBlock];
@@ -216,8 +208,7 @@ TENSORFLOW_EXT_INLINE void LoopOverRuns(
     for (int64_t left = run, size; left > 0; left -= size, begin += size) {
       size = left;
       if (streams) {  // up to the end of a line of the first output
-        const int64_t to_line =
-            BytesToLine(static_cast<T*>(outputs[0]) + begin) / sizeof(T);
+        const int64_t to_line = BytesToLine(static_cast<T*>(outputs[0]) + begin) / sizeof(T);
         size = std::min(left, kBlock - kLine + to_line);
       }
       T* results[kResults];
@@ -227,8 +218,7 @@ TENSORFLOW_EXT_INLINE void LoopOverRuns(
       RunOfAny<Isa, Functor>(operands, x_moves, y_moves, results, size);
       if (!streams) continue;
       for (int k = 0; k < kResults; ++k) {
-        CopyStreaming(stored[k], static_cast<T*>(outputs[k]) + begin,
-                      size * sizeof(T));
+        CopyStreaming(stored[k], static_cast<T*>(outputs[k]) + begin, size * sizeof(T));
       }
       for (int k = 0; k < kArity; ++k) {
         if (runs.Moves(k)) operands[k] += size;
@@ -241,25 +231,22 @@ TENSORFLOW_EXT_INLINE void LoopOverRuns(
 template <typename Functor, typename T>
 struct BroadcastLoop {
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Run(
-      const Broadcast<Functor::kArity>* broadcast, const void* const* inputs,
-      void* const* outputs, bool streams, int64_t begin, int64_t end) {
-    LoopOverRuns<Isa, Functor, T>(*broadcast, inputs, outputs, streams, begin,
-                                  end);
+  TENSORFLOW_EXT_INLINE static void Run(const Broadcast<Functor::kArity>* broadcast,
+                                        const void* const* inputs, void* const* outputs,
+                                        bool streams, int64_t begin, int64_t end) {
+    LoopOverRuns<Isa, Functor, T>(*broadcast, inputs, outputs, streams, begin, end);
   }
 };
 
 }  // namespace internal
 
 template <typename Functor>
-void CpuBroadcast<Functor>::Run(NumericType type,
-                                const Broadcast<Functor::kArity>& broadcast,
-                                const void* const* inputs, void* const* outputs,
-                                int64_t begin, int64_t end, bool streams) {
+void CpuBroadcast<Functor>::Run(NumericType type, const Broadcast<Functor::kArity>& broadcast,
+                                const void* const* inputs, void* const* outputs, int64_t begin,
+                                int64_t end, bool streams) {
   DispatchFor<Functor>(type, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    RunBest<internal::BroadcastLoop<Functor, T>>(&broadcast, inputs, outputs,
-                                                 streams, begin, end);
+    RunBest<internal::BroadcastLoop<Functor, T>>(&broadcast, inputs, outputs, streams, begin, end);
   });
 }
 

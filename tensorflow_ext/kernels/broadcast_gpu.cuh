@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The broadcasting loop on the GPU. An <op>_gpu.cu.cc includes this file and
-// instantiates GpuBroadcast for its functors.
+// The broadcasting loop on the GPU. An <op>_gpu.cu.cc includes this file and instantiates
+// GpuBroadcast for its functors.
 
 #ifndef TENSORFLOW_EXT_KERNELS_BROADCAST_GPU_CUH_
 #define TENSORFLOW_EXT_KERNELS_BROADCAST_GPU_CUH_
@@ -18,20 +18,17 @@ struct BroadcastArrays {
   T* values[kCount];
 };
 
-// The packs of kSize elements that a thread of BroadcastRowsKernel takes
-// together: as many as the registers and the operands in flight allow.
+// The packs of kSize elements that a thread of BroadcastRowsKernel takes together: as many as the
+// registers and the operands in flight allow.
 template <typename Functor, typename T, int kSize>
-constexpr int kBroadcastSteps =
-    kSize == 1 ? (kOutputs<Functor> == 1 ? 16 : 8) / sizeof(T) : 2;
+constexpr int kBroadcastSteps = kSize == 1 ? (kOutputs<Functor> == 1 ? 16 : 8) / sizeof(T) : 2;
 
-// kFlat: one dimension, with some operand a scalar. Offsets then need no
-// division.
+// kFlat: one dimension, with some operand a scalar. Offsets then need no division.
 template <bool kFlat, typename Functor, typename T>
 __global__ void __launch_bounds__(kBlockThreads)
     BroadcastKernel(Broadcast<Functor::kArity> broadcast,
                     BroadcastArrays<const T, Functor::kArity> inputs,
-                    BroadcastArrays<T, kOutputs<Functor>> outputs,
-                    int64_t size) {
+                    BroadcastArrays<T, kOutputs<Functor>> outputs, int64_t size) {
   constexpr int kArity = Functor::kArity;
   const Functor functor{};
 #pragma unroll 1  // as in ElementwiseKernel
@@ -60,8 +57,8 @@ __global__ void __launch_bounds__(kBlockThreads)
 
 // Pack `p` of an operand, or its only value repeated.
 template <typename T, int kSize>
-__device__ __forceinline__ void ReadPack(const T* input, int64_t p,
-                                         bool repeats, Pack<T, kSize>* pack) {
+__device__ __forceinline__ void ReadPack(const T* input, int64_t p, bool repeats,
+                                         Pack<T, kSize>* pack) {
   if (!repeats) {
     *pack = reinterpret_cast<const Pack<T, kSize>*>(input)[p];
     return;
@@ -71,15 +68,14 @@ __device__ __forceinline__ void ReadPack(const T* input, int64_t p,
   for (int j = 0; j < kSize; ++j) pack->values[j] = value;
 }
 
-// A thread takes a pack of neighbours in the innermost dimension, whose size is
-// a whole number of packs, so it computes their offsets once. Each operand has
-// as many neighbours, or one value for all.
+// A thread takes a pack of neighbours in the innermost dimension, whose size is a whole number of
+// packs, so it computes their offsets once. Each operand has as many neighbours, or one value for
+// all.
 template <typename Functor, typename T>
 __global__ void __launch_bounds__(kBlockThreads)
     BroadcastPacksKernel(Broadcast<Functor::kArity> broadcast,
                          BroadcastArrays<const T, Functor::kArity> inputs,
-                         BroadcastArrays<T, kOutputs<Functor>> outputs,
-                         int64_t packs) {
+                         BroadcastArrays<T, kOutputs<Functor>> outputs, int64_t packs) {
   constexpr int kArity = Functor::kArity, kResults = kOutputs<Functor>;
   const Functor functor{};
 #pragma unroll 1  // as in ElementwiseKernel
@@ -100,16 +96,15 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// A row is the innermost dimension. A warp takes neighbours within one row, in
-// packs of kSize, and computes their offsets once. A thread has kSteps packs in
-// flight. For rows at least as wide as a warp.
+// A row is the innermost dimension. A warp takes neighbours within one row, in packs of kSize, and
+// computes their offsets once. A thread has kSteps packs in flight. For rows at least as wide as a
+// warp.
 template <int kSize, typename Functor, typename T>
 __global__ void __launch_bounds__(kBlockThreads, 1)  // as in ElementwiseKernel
     BroadcastRowsKernel(Broadcast<Functor::kArity> broadcast,
                         BroadcastArrays<const T, Functor::kArity> inputs,
-                        BroadcastArrays<T, kOutputs<Functor>> outputs,
-                        int64_t packs_of_a_row, int64_t parts_of_a_row,
-                        int64_t parts) {
+                        BroadcastArrays<T, kOutputs<Functor>> outputs, int64_t packs_of_a_row,
+                        int64_t parts_of_a_row, int64_t parts) {
   constexpr int kArity = Functor::kArity, kResults = kOutputs<Functor>;
   constexpr int kSteps = kBroadcastSteps<Functor, T, kSize>;
   const Functor functor{};
@@ -119,8 +114,7 @@ __global__ void __launch_bounds__(kBlockThreads, 1)  // as in ElementwiseKernel
   for (int64_t part = GridIndex() / kWarpThreads; part < parts;
        part += GridStride() / kWarpThreads) {
     const int64_t row = Quotient(part, parts_of_a_row);
-    const int64_t first =
-        (part - row * parts_of_a_row) * (kSteps * kWarpThreads) + lane;
+    const int64_t first = (part - row * parts_of_a_row) * (kSteps * kWarpThreads) + lane;
     int64_t offsets[kArity];
     OuterOffsets(broadcast, inner, row, offsets);
     // Read everything before writing: an output may share memory with an input.
@@ -142,15 +136,14 @@ __global__ void __launch_bounds__(kBlockThreads, 1)  // as in ElementwiseKernel
       ApplyToPacks(functor, x[s], y);
 #pragma unroll
       for (int k = 0; k < kResults; ++k) {
-        reinterpret_cast<Pack<T, kSize>*>(
-            outputs.values[k])[row * packs_of_a_row + p] = y[k];
+        reinterpret_cast<Pack<T, kSize>*>(outputs.values[k])[row * packs_of_a_row + p] = y[k];
       }
     }
   }
 }
 
-// True if the innermost dimension is a whole number of packs in all tensors
-// that do not repeat in it.
+// True if the innermost dimension is a whole number of packs in all tensors that do not repeat in
+// it.
 template <typename T, int kOperands, int kResults>
 bool IsInPacks(const Broadcast<kOperands>& broadcast,
                const BroadcastArrays<const T, kOperands>& inputs,
@@ -161,8 +154,7 @@ bool IsInPacks(const Broadcast<kOperands>& broadcast,
   };
   bool in_packs = broadcast.sizes[inner] % Pack<T>::kSize == 0;
   for (int k = 0; k < kOperands; ++k) {
-    in_packs &=
-        broadcast.strides[k][inner] == 0 || is_aligned(inputs.values[k]);
+    in_packs &= broadcast.strides[k][inner] == 0 || is_aligned(inputs.values[k]);
   }
   for (const T* output : outputs.values) in_packs &= is_aligned(output);
   return in_packs;
@@ -181,8 +173,8 @@ bool IsElementwise(const Broadcast<kOperands>& broadcast) {
 template <int kSize, typename Functor, typename T>
 int LaunchBroadcastRows(const Broadcast<Functor::kArity>& broadcast,
                         const BroadcastArrays<const T, Functor::kArity>& inputs,
-                        const BroadcastArrays<T, kOutputs<Functor>>& outputs,
-                        int64_t size, cudaStream_t stream) {
+                        const BroadcastArrays<T, kOutputs<Functor>>& outputs, int64_t size,
+                        cudaStream_t stream) {
   constexpr int kWidth = kBroadcastSteps<Functor, T, kSize> * kWarpThreads;
   const int64_t columns = broadcast.sizes[broadcast.rank - 1];
   const int64_t packs_of_a_row = columns / kSize;
@@ -197,17 +189,14 @@ int LaunchBroadcastRows(const Broadcast<Functor::kArity>& broadcast,
 }  // namespace internal
 
 template <typename Functor>
-int GpuBroadcast<Functor>::Launch(NumericType type,
-                                  const Broadcast<Functor::kArity>& broadcast,
-                                  const void* const* inputs,
-                                  void* const* outputs, int64_t size,
+int GpuBroadcast<Functor>::Launch(NumericType type, const Broadcast<Functor::kArity>& broadcast,
+                                  const void* const* inputs, void* const* outputs, int64_t size,
                                   void* stream) {
   if (size == 0) return cudaSuccess;
   return DispatchFor<Functor>(type, [&](auto tag) -> int {
     using T = TypeOf<decltype(tag)>;
     if (internal::IsElementwise(broadcast)) {  // in packs
-      return internal::LaunchElementwise<T>(Functor{}, inputs, outputs, size,
-                                            stream);
+      return internal::LaunchElementwise<T>(Functor{}, inputs, outputs, size, stream);
     }
     internal::BroadcastArrays<const T, Functor::kArity> operands;
     internal::BroadcastArrays<T, kOutputs<Functor>> results;
@@ -221,32 +210,29 @@ int GpuBroadcast<Functor>::Launch(NumericType type,
     constexpr int kPack = internal::Pack<T>::kSize;
     const bool in_packs = internal::IsInPacks(broadcast, operands, results);
     const int64_t columns = broadcast.sizes[broadcast.rank - 1];
-    const bool fill_warps =
-        broadcast.rank > 1 && columns >= kWarpThreads * (in_packs ? kPack : 1);
+    const bool fill_warps = broadcast.rank > 1 && columns >= kWarpThreads * (in_packs ? kPack : 1);
     if (fill_warps && !in_packs) {
-      return internal::LaunchBroadcastRows<1, Functor, T>(
-          broadcast, operands, results, size, cuda_stream);
+      return internal::LaunchBroadcastRows<1, Functor, T>(broadcast, operands, results, size,
+                                                          cuda_stream);
     }
-    // More tensors in packs leave no registers for a second step;
-    // BroadcastPacksKernel is faster then.
+    // More tensors in packs leave no registers for a second step; BroadcastPacksKernel is faster
+    // then.
     if constexpr (Functor::kArity == 2 && kOutputs<Functor> == 1) {
       if (fill_warps) {
-        return internal::LaunchBroadcastRows<kPack, Functor, T>(
-            broadcast, operands, results, size, cuda_stream);
+        return internal::LaunchBroadcastRows<kPack, Functor, T>(broadcast, operands, results, size,
+                                                                cuda_stream);
       }
     }
     if (in_packs) {
       const int64_t packs = size / kPack;
       internal::BroadcastPacksKernel<Functor, T>
-          <<<GridBlocks(packs), kBlockThreads, 0, cuda_stream>>>(
-              broadcast, operands, results, packs);
+          <<<GridBlocks(packs), kBlockThreads, 0, cuda_stream>>>(broadcast, operands, results,
+                                                                 packs);
       return cudaGetLastError();
     }
-    const auto kernel = broadcast.rank == 1
-                            ? internal::BroadcastKernel<true, Functor, T>
-                            : internal::BroadcastKernel<false, Functor, T>;
-    kernel<<<GridBlocks(size), kBlockThreads, 0, cuda_stream>>>(
-        broadcast, operands, results, size);
+    const auto kernel = broadcast.rank == 1 ? internal::BroadcastKernel<true, Functor, T>
+                                            : internal::BroadcastKernel<false, Functor, T>;
+    kernel<<<GridBlocks(size), kBlockThreads, 0, cuda_stream>>>(broadcast, operands, results, size);
     return cudaGetLastError();
   });
 }

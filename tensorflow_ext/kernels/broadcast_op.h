@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The OpKernels of broadcasting elementwise ops (broadcast.h), each for all
-// types that the op's definition admits:
+// The OpKernels of broadcasting elementwise ops (broadcast.h), each for all types that the op's
+// definition admits:
 //
 //   REGISTER_KERNEL_BUILDER(Name("TfExt>MultiplyLeft").Device(DEVICE_CPU),
 //                           BroadcastCpuOp<MultiplyLeft>);
@@ -26,8 +26,8 @@
 
 namespace tensorflow_ext {
 
-// Checks, allocation (in place where TensorFlow allows it) and dispatch by
-// type. Devices differ only in Launch.
+// Checks, allocation (in place where TensorFlow allows it) and dispatch by type. Devices differ
+// only in Launch.
 template <typename Functor>
 class BroadcastOp : public tensorflow::OpKernel {
  public:
@@ -40,18 +40,15 @@ class BroadcastOp : public tensorflow::OpKernel {
     const tensorflow::TensorShape& x = context->input(kArity - 2).shape();
     const tensorflow::TensorShape& y = context->input(kArity - 1).shape();
     tensorflow::TensorShape shape;
-    OP_REQUIRES_OK(context,
-                   BroadcastShape(type_string(), kArity - 2, x, y, &shape));
+    OP_REQUIRES_OK(context, BroadcastShape(type_string(), kArity - 2, x, y, &shape));
     if constexpr (kArity == 3) {
-      OP_REQUIRES_OK(
-          context,
-          CheckGradientShape(type_string(), context->input(0).shape(), shape));
+      OP_REQUIRES_OK(context, CheckGradientShape(type_string(), context->input(0).shape(), shape));
     }
     void* outputs[kOutputs<Functor>];
     for (int k = 0; k < kOutputs<Functor>; ++k) {
       tensorflow::Tensor* output = nullptr;
-      OP_REQUIRES_OK(context, context->forward_input_or_allocate_output(
-                                  Candidates(), k, shape, &output));
+      OP_REQUIRES_OK(context,
+                     context->forward_input_or_allocate_output(Candidates(), k, shape, &output));
       outputs[k] = Data(output);
     }
     if (shape.num_elements() == 0) return;
@@ -64,10 +61,8 @@ class BroadcastOp : public tensorflow::OpKernel {
   }
 
  protected:
-  virtual void Launch(tensorflow::OpKernelContext* context,
-                      const Broadcast<kArity>& broadcast,
-                      const void* const* inputs, void* const* outputs,
-                      int64_t size) = 0;
+  virtual void Launch(tensorflow::OpKernelContext* context, const Broadcast<kArity>& broadcast,
+                      const void* const* inputs, void* const* outputs, int64_t size) = 0;
 
   // For a kernel that can read its inputs' values and rejects some of them.
   virtual absl::Status CheckValues(tensorflow::OpKernelContext* /*context*/) {
@@ -83,8 +78,7 @@ class BroadcastOp : public tensorflow::OpKernel {
     return absl::MakeConstSpan(kInputs, kArity);
   }
 
-  absl::Status Plan(tensorflow::OpKernelContext* context,
-                    const tensorflow::TensorShape& shape,
+  absl::Status Plan(tensorflow::OpKernelContext* context, const tensorflow::TensorShape& shape,
                     Broadcast<kArity>* broadcast) {
     absl::InlinedVector<int64_t, 4> sizes[kArity];
     DimensionList operands[kArity];
@@ -98,8 +92,7 @@ class BroadcastOp : public tensorflow::OpKernel {
     if (MakeBroadcast(operands, all, broadcast) == BroadcastResult::kOk) {
       return absl::OkStatus();
     }
-    return TooManyDimensions(type_string(), kArity - 2,
-                             context->input(kArity - 2).shape(),
+    return TooManyDimensions(type_string(), kArity - 2, context->input(kArity - 2).shape(),
                              context->input(kArity - 1).shape());
   }
 
@@ -112,17 +105,12 @@ class BroadcastCpuOp : public BroadcastOp<Functor> {
   using BroadcastOp<Functor>::BroadcastOp;
 
  private:
-  void Launch(tensorflow::OpKernelContext* context,
-              const Broadcast<Functor::kArity>& broadcast,
-              const void* const* inputs, void* const* outputs,
-              int64_t size) override {
-    const int64_t bytes =
-        size * kOutputs<Functor> * DataTypeSize(context->input_dtype(0));
-    const bool streams =
-        StreamsResults(inputs, Functor::kArity, outputs[0], bytes);
+  void Launch(tensorflow::OpKernelContext* context, const Broadcast<Functor::kArity>& broadcast,
+              const void* const* inputs, void* const* outputs, int64_t size) override {
+    const int64_t bytes = size * kOutputs<Functor> * DataTypeSize(context->input_dtype(0));
+    const bool streams = StreamsResults(inputs, Functor::kArity, outputs[0], bytes);
     Parallel(context, size, Functor::kCost, [&](int64_t begin, int64_t end) {
-      CpuBroadcast<Functor>::Run(this->type(), broadcast, inputs, outputs,
-                                 begin, end, streams);
+      CpuBroadcast<Functor>::Run(this->type(), broadcast, inputs, outputs, begin, end, streams);
     });
   }
 };
@@ -134,12 +122,10 @@ class BroadcastGpuOp final : public BroadcastOp<Functor> {
   using BroadcastOp<Functor>::BroadcastOp;
 
  private:
-  void Launch(tensorflow::OpKernelContext* context,
-              const Broadcast<Functor::kArity>& broadcast,
-              const void* const* inputs, void* const* outputs,
-              int64_t size) override {
-    const int error = GpuBroadcast<Functor>::Launch(
-        this->type(), broadcast, inputs, outputs, size, GpuStream(context));
+  void Launch(tensorflow::OpKernelContext* context, const Broadcast<Functor::kArity>& broadcast,
+              const void* const* inputs, void* const* outputs, int64_t size) override {
+    const int error = GpuBroadcast<Functor>::Launch(this->type(), broadcast, inputs, outputs, size,
+                                                    GpuStream(context));
     OP_REQUIRES_OK(context, LaunchStatus(*this, error));
   }
 };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Splits a broadcast into runs of elements that a loop processes at once: the
-// innermost dimension or, where that is short, several rows of it whose
-// operands are gathered first.
+// Splits a broadcast into runs of elements that a loop processes at once: the innermost dimension
+// or, where that is short, several rows of it whose operands are gathered first.
 
 #ifndef TENSORFLOW_EXT_KERNELS_BROADCAST_RUNS_CPU_H_
 #define TENSORFLOW_EXT_KERNELS_BROADCAST_RUNS_CPU_H_
@@ -15,15 +14,14 @@
 namespace tensorflow_ext {
 namespace internal {
 
-// The position of the output's element `index`. It is updated from run to run,
-// because decoding it anew takes a division for each dimension.
+// The position of the output's element `index`. It is updated from run to run, because decoding it
+// anew takes a division for each dimension.
 template <int kArity>
 struct RunPosition {
   int64_t index[kMaxBroadcastRank];
   int64_t offsets[kArity];
 
-  TENSORFLOW_EXT_INLINE RunPosition(const Broadcast<kArity>& broadcast,
-                                    int64_t begin) {
+  TENSORFLOW_EXT_INLINE RunPosition(const Broadcast<kArity>& broadcast, int64_t begin) {
     BroadcastOffsets(broadcast, begin, offsets);
     for (int d = broadcast.rank - 1; d >= 0; --d) {
       index[d] = begin % broadcast.sizes[d];
@@ -32,8 +30,7 @@ struct RunPosition {
   }
 
   // Advances by `run` elements, at most to the end of the innermost dimension.
-  TENSORFLOW_EXT_INLINE void Advance(const Broadcast<kArity>& broadcast,
-                                     int64_t run) {
+  TENSORFLOW_EXT_INLINE void Advance(const Broadcast<kArity>& broadcast, int64_t run) {
     for (int d = broadcast.rank - 1; d >= 0; --d) {
       index[d] += run;
       for (int k = 0; k < kArity; ++k) {
@@ -53,13 +50,13 @@ struct RunPosition {
 //
 //   while (const int64_t size = runs.Next()) use(runs.operands(), size);
 //
-// operands()[k] points to the first element of operand k. The others follow it
-// if Moves(k); otherwise it is the only one.
+// operands()[k] points to the first element of operand k. The others follow it if Moves(k);
+// otherwise it is the only one.
 template <typename T, int kArity>
 class BroadcastRuns {
  public:
-  BroadcastRuns(const Broadcast<kArity>& broadcast, const void* const* inputs,
-                int64_t begin, int64_t end)
+  BroadcastRuns(const Broadcast<kArity>& broadcast, const void* const* inputs, int64_t begin,
+                int64_t end)
       : broadcast_(broadcast),
         inner_(broadcast.rank - 1),
         columns_(broadcast.sizes[inner_]),
@@ -86,9 +83,7 @@ class BroadcastRuns {
   }
   BroadcastRuns(const BroadcastRuns&) = delete;
 
-  bool Moves(int k) const {
-    return gathers_ || broadcast_.strides[k][inner_] != 0;
-  }
+  bool Moves(int k) const { return gathers_ || broadcast_.strides[k][inner_] != 0; }
   const T* const* operands() const { return operands_; }
 
   // The size of the next run; 0 at the end.

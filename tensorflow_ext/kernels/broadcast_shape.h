@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shapes of broadcasting ops, for shape functions, kernels and XLA lowerings.
-// The last two arguments broadcast against each other; `first` is the index of
-// the first of them. If there are three, argument 0 has the shape that the
-// others broadcast to. Errors are InvalidArgument and name the op, the
-// arguments and their shapes.
+// Shapes of broadcasting ops, for shape functions, kernels and XLA lowerings. The last two
+// arguments broadcast against each other; `first` is the index of the first of them. If there are
+// three, argument 0 has the shape that the others broadcast to. Errors are InvalidArgument and name
+// the op, the arguments and their shapes.
 
 #ifndef TENSORFLOW_EXT_KERNELS_BROADCAST_SHAPE_H_
 #define TENSORFLOW_EXT_KERNELS_BROADCAST_SHAPE_H_
@@ -27,36 +26,32 @@ namespace tensorflow_ext {
 namespace internal {
 
 // An error about the two arguments that broadcast.
-inline absl::Status BroadcastError(const std::string& op, int first,
-                                   const std::string& x, const std::string& y,
-                                   const std::string& expected) {
-  const std::string both =
-      absl::StrCat(x, " and '", ArgumentName(op, first + 1), "' ", y);
+inline absl::Status BroadcastError(const std::string& op, int first, const std::string& x,
+                                   const std::string& y, const std::string& expected) {
+  const std::string both = absl::StrCat(x, " and '", ArgumentName(op, first + 1), "' ", y);
   return ShapeError(op, ArgumentName(op, first), both, expected);
 }
 
-inline absl::Status DoNotBroadcast(const std::string& op, int first,
-                                   const std::string& x, const std::string& y) {
+inline absl::Status DoNotBroadcast(const std::string& op, int first, const std::string& x,
+                                   const std::string& y) {
   return BroadcastError(op, first, x, y,
                         "shapes that broadcast: aligned at the last dimension, "
                         "sizes are equal or one of them is 1");
 }
 
 // The advice for an output with more elements than a tensor can have.
-inline std::string TooLargeAdvice(const std::string& op, int first,
-                                  const std::string& x, const std::string& y) {
+inline std::string TooLargeAdvice(const std::string& op, int first, const std::string& x,
+                                  const std::string& y) {
   return absl::StrCat("'", ArgumentName(op, first), "' of shape ", x, " and '",
                       ArgumentName(op, first + 1), "' of shape ", y,
                       " broadcast to it, take them in parts");
 }
 
-inline absl::Status WrongGradientShape(const std::string& op,
-                                       const std::string& gradients,
+inline absl::Status WrongGradientShape(const std::string& op, const std::string& gradients,
                                        const std::string& expected) {
-  return ShapeError(
-      op, ArgumentName(op, 0), gradients,
-      absl::StrCat("the shape that '", ArgumentName(op, 1), "' and '",
-                   ArgumentName(op, 2), "' broadcast to, ", expected));
+  return ShapeError(op, ArgumentName(op, 0), gradients,
+                    absl::StrCat("the shape that '", ArgumentName(op, 1), "' and '",
+                                 ArgumentName(op, 2), "' broadcast to, ", expected));
 }
 
 }  // namespace internal
@@ -73,24 +68,20 @@ inline absl::Status BroadcastShape(const std::string& op, int first,
     const int64_t x_size = in_x < 0 ? 1 : x.dim_size(in_x);
     const int64_t y_size = in_y < 0 ? 1 : y.dim_size(in_y);
     if (x_size != y_size && x_size != 1 && y_size != 1) {
-      return internal::DoNotBroadcast(op, first, x.DebugString(),
-                                      y.DebugString());
+      return internal::DoNotBroadcast(op, first, x.DebugString(), y.DebugString());
     }
     sizes[d] = x_size == 1 ? y_size : x_size;
   }
   return BuildOutputShape(
-      op, sizes,
-      internal::TooLargeAdvice(op, first, x.DebugString(), y.DebugString()),
-      shape);
+      op, sizes, internal::TooLargeAdvice(op, first, x.DebugString(), y.DebugString()), shape);
 }
 
 // Checks that argument 0 has the shape that the others broadcast to.
-inline absl::Status CheckGradientShape(
-    const std::string& op, const tensorflow::TensorShape& gradients,
-    const tensorflow::TensorShape& expected) {
+inline absl::Status CheckGradientShape(const std::string& op,
+                                       const tensorflow::TensorShape& gradients,
+                                       const tensorflow::TensorShape& expected) {
   if (gradients == expected) return absl::OkStatus();
-  return internal::WrongGradientShape(op, gradients.DebugString(),
-                                      expected.DebugString());
+  return internal::WrongGradientShape(op, gradients.DebugString(), expected.DebugString());
 }
 
 inline absl::Status TooManyDimensions(const std::string& op, int first,
@@ -113,8 +104,7 @@ inline auto BroadcastShapeFn(const char* op) {
     if (!tensorflow::shape_inference::BroadcastBinaryOpOutputShapeFnHelper(
              c, x, y, /*incompatible_shape_error=*/true, &shape)
              .ok()) {
-      return internal::DoNotBroadcast(op, first, c->DebugString(x),
-                                      c->DebugString(y));
+      return internal::DoNotBroadcast(op, first, c->DebugString(x), c->DebugString(y));
     }
     if (first > 0) {
       const auto broadcast = shape;
@@ -125,9 +115,7 @@ inline auto BroadcastShapeFn(const char* op) {
     }
     for (int i = 0; i < c->num_outputs(); ++i) c->set_output(i, shape);
     return CheckOutputShape(
-        c, op, shape,
-        internal::TooLargeAdvice(op, first, c->DebugString(x),
-                                 c->DebugString(y)));
+        c, op, shape, internal::TooLargeAdvice(op, first, c->DebugString(x), c->DebugString(y)));
   };
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elementwise loops over up to three tensors of the same shape, without
-// TensorFlow headers. An op writes its formula once, as a functor in its
-// header. Attributes are members; arguments and result have the compute type:
+// Elementwise loops over up to three tensors of the same shape, without TensorFlow headers. An op
+// writes its formula once, as a functor in its header. Attributes are members; arguments and result
+// have the compute type:
 //
 //   struct ReluGrad {
 //     static constexpr int kArity = 2;
@@ -12,8 +12,7 @@
 //     }
 //   };
 //
-// A functor that returns a Pair has two outputs. A functor may have these
-// static constexpr members:
+// A functor that returns a Pair has two outputs. A functor may have these static constexpr members:
 //   - int kCycles, if it computes for longer than its operands take to arrive:
 //     the cycles for a float element on the CPU;
 //   - bool kTwoAtOnce = true, if it is written as for XLA (two_numbers.h);
@@ -24,9 +23,8 @@
 //
 //   #define TENSORFLOW_EXT_ACTIVATIONS(OP) OP("TfExt>ReluGrad", ReluGrad) ...
 //
-// From this list <family>_cpu.cc (elementwise_cpu.h) and <family>_gpu.cu.cc
-// (elementwise_gpu.cuh) instantiate the loops, and <family>_kernels.cc
-// (elementwise_op.h) registers the kernels.
+// From this list <family>_cpu.cc (elementwise_cpu.h) and <family>_gpu.cu.cc (elementwise_gpu.cuh)
+// instantiate the loops, and <family>_kernels.cc (elementwise_op.h) registers the kernels.
 
 #ifndef TENSORFLOW_EXT_KERNELS_ELEMENTWISE_H_
 #define TENSORFLOW_EXT_KERNELS_ELEMENTWISE_H_
@@ -70,28 +68,25 @@ TENSORFLOW_EXT_HOST_DEVICE void Spread(Pair<C> result, C* results) {
   results[1] = result.second;
 }
 template <typename Functor, typename C>
-TENSORFLOW_EXT_HOST_DEVICE void Apply(const Functor& functor, const C* x,
-                                      C* results) {
+TENSORFLOW_EXT_HOST_DEVICE void Apply(const Functor& functor, const C* x, C* results) {
   Spread(Call(functor, x), results);
 }
 
 }  // namespace internal
 
 template <typename Functor>
-constexpr int kOutputs =
-    std::is_same_v<decltype(internal::Call(std::declval<const Functor&>(),
-                                           std::declval<const float*>())),
-                   Pair<float>>
-        ? 2
-        : 1;
+constexpr int kOutputs = std::is_same_v<decltype(internal::Call(std::declval<const Functor&>(),
+                                                                std::declval<const float*>())),
+                                        Pair<float>>
+                             ? 2
+                             : 1;
 
-// True if the functor sets kCycles. An element's cost on the CPU is kCycles, or
-// else the cost of its bytes, which the loop then waits for.
+// True if the functor sets kCycles. An element's cost on the CPU is kCycles, or else the cost of
+// its bytes, which the loop then waits for.
 template <typename Functor, typename = void>
 constexpr bool kComputesLong = false;
 template <typename Functor>
-constexpr bool kComputesLong<Functor, std::void_t<decltype(Functor::kCycles)>> =
-    true;
+constexpr bool kComputesLong<Functor, std::void_t<decltype(Functor::kCycles)>> = true;
 template <typename Functor>
 constexpr int ElementCycles(const Functor& /*functor*/) {
   if constexpr (kComputesLong<Functor>) {
@@ -101,8 +96,8 @@ constexpr int ElementCycles(const Functor& /*functor*/) {
   }
 }
 
-// The functor of an op with two formulas that an attribute selects. Each
-// formula has its own loop, so no loop tests the choice for every element.
+// The functor of an op with two formulas that an attribute selects. Each formula has its own loop,
+// so no loop tests the choice for every element.
 template <typename First, typename Second>
 struct Choice {
   static constexpr int kArity = First::kArity;
@@ -119,8 +114,7 @@ constexpr int ElementCycles(const Choice<First, Second>& choice) {
   return choice.is_first ? ElementCycles(First{}) : ElementCycles(Second{});
 }
 
-// Calls fn with a functor's formula: the functor itself, or the selected
-// formula.
+// Calls fn with a functor's formula: the functor itself, or the selected formula.
 template <typename Functor, typename Fn>
 auto WithFormula(const Functor& functor, Fn&& fn) {
   return fn(functor);
@@ -132,18 +126,15 @@ auto WithFormula(const Choice<First, Second>& choice, Fn&& fn) {
 
 template <typename Functor>
 struct CpuElementwise {
-  // outputs[0][i], ... = functor(inputs[0][i], ...) for i in [begin, end).
-  // `inputs` has Functor::kArity arrays of the floating-point type `type`,
-  // `outputs` has kOutputs<Functor>. An output may be one of the inputs and
-  // must not overlap one otherwise. `streams` writes the outputs past the
-  // caches, which is faster where they exceed the caches (streaming_cpu.h).
-  static void Run(const Functor& functor, NumericType type,
-                  const void* const* inputs, void* const* outputs,
-                  int64_t begin, int64_t end, bool streams = false);
+  // outputs[0][i], ... = functor(inputs[0][i], ...) for i in [begin, end). `inputs` has
+  // Functor::kArity arrays of the floating-point type `type`, `outputs` has kOutputs<Functor>. An
+  // output may be one of the inputs and must not overlap one otherwise. `streams` writes the
+  // outputs past the caches, which is faster where they exceed the caches (streaming_cpu.h).
+  static void Run(const Functor& functor, NumericType type, const void* const* inputs,
+                  void* const* outputs, int64_t begin, int64_t end, bool streams = false);
   // For a functor with one output.
-  static void Run(const Functor& functor, NumericType type,
-                  const void* const* inputs, void* output, int64_t begin,
-                  int64_t end) {
+  static void Run(const Functor& functor, NumericType type, const void* const* inputs, void* output,
+                  int64_t begin, int64_t end) {
     void* const outputs[] = {output};
     Run(functor, type, inputs, outputs, begin, end);
   }
@@ -151,15 +142,12 @@ struct CpuElementwise {
 
 template <typename Functor>
 struct GpuElementwise {
-  // The same for i in [0, size) and arrays in device memory, in order on
-  // `stream`, a cudaStream_t. Returns the launch's cudaError_t. Size 0 launches
-  // nothing.
-  static int Launch(const Functor& functor, NumericType type,
-                    const void* const* inputs, void* const* outputs,
-                    int64_t size, void* stream);
-  static int Launch(const Functor& functor, NumericType type,
-                    const void* const* inputs, void* output, int64_t size,
-                    void* stream) {
+  // The same for i in [0, size) and arrays in device memory, in order on `stream`, a cudaStream_t.
+  // Returns the launch's cudaError_t. Size 0 launches nothing.
+  static int Launch(const Functor& functor, NumericType type, const void* const* inputs,
+                    void* const* outputs, int64_t size, void* stream);
+  static int Launch(const Functor& functor, NumericType type, const void* const* inputs,
+                    void* output, int64_t size, void* stream) {
     void* const outputs[] = {output};
     return Launch(functor, type, inputs, outputs, size, stream);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The elementwise loop on the CPU. A <family>_cpu.cc includes this file and
-// instantiates the loops of its ops (elementwise.h):
+// The elementwise loop on the CPU. A <family>_cpu.cc includes this file and instantiates the loops
+// of its ops (elementwise.h):
 //
 //   TENSORFLOW_EXT_ACTIVATIONS(INSTANTIATE_CPU_ELEMENTWISE)
 
@@ -20,13 +20,13 @@
 namespace tensorflow_ext {
 namespace internal {
 
-// outputs[0][i], ... = functor(inputs[0][i], ...), all in the compute type; the
-// functor gets a Number instead. The functor is passed by value, so the
-// compiler knows that no output overwrites its members. An output may be an
-// input at the same index; ivdep says that there is no other overlap.
+// outputs[0][i], ... = functor(inputs[0][i], ...), all in the compute type; the functor gets a
+// Number instead. The functor is passed by value, so the compiler knows that no output overwrites
+// its members. An output may be an input at the same index; ivdep says that there is no other
+// overlap.
 template <typename Number, typename Functor, typename C>
-TENSORFLOW_EXT_INLINE void MapAs(Functor functor, const C* const* inputs,
-                                 C* const* outputs, int64_t size) {
+TENSORFLOW_EXT_INLINE void MapAs(Functor functor, const C* const* inputs, C* const* outputs,
+                                 int64_t size) {
   constexpr int kArity = Functor::kArity;
   const C* x = inputs[0];
   const C* y = inputs[kArity > 1 ? 1 : 0];
@@ -45,8 +45,8 @@ TENSORFLOW_EXT_INLINE void MapAs(Functor functor, const C* const* inputs,
 
 // MapAs on two halves of the elements at once. An odd size leaves one element.
 template <typename Functor, typename C>
-TENSORFLOW_EXT_INLINE void MapHalves(Functor functor, const C* const* inputs,
-                                     C* const* outputs, int64_t size) {
+TENSORFLOW_EXT_INLINE void MapHalves(Functor functor, const C* const* inputs, C* const* outputs,
+                                     int64_t size) {
   using Number = TwoNumbers<C>;
   constexpr int kArity = Functor::kArity;
   const int64_t half = size / 2;
@@ -57,8 +57,7 @@ TENSORFLOW_EXT_INLINE void MapHalves(Functor functor, const C* const* inputs,
   C* last = outputs[kOutputs<Functor> - 1];
 #pragma GCC ivdep
   for (int64_t i = 0; i < half; ++i) {
-    const Number arguments[] = {Number(x[i], x[half + i]),
-                                Number(y[i], y[half + i]),
+    const Number arguments[] = {Number(x[i], x[half + i]), Number(y[i], y[half + i]),
                                 Number(z[i], z[half + i])};
     Number results[2];
     Apply(functor, arguments, results);
@@ -79,8 +78,7 @@ TENSORFLOW_EXT_INLINE void MapHalves(Functor functor, const C* const* inputs,
 
 // True if every angle that the functor takes is near enough for SinCosNear.
 template <typename Functor, typename C>
-TENSORFLOW_EXT_INLINE bool AllNear(Functor functor, const C* const* inputs,
-                                   int64_t size) {
+TENSORFLOW_EXT_INLINE bool AllNear(Functor functor, const C* const* inputs, int64_t size) {
   constexpr int kArity = Functor::kArity;
   using Number = NearNumber<C>;
   const C* x = inputs[0];
@@ -98,8 +96,8 @@ TENSORFLOW_EXT_INLINE bool AllNear(Functor functor, const C* const* inputs,
 }
 
 template <typename Isa, typename Functor, typename C>
-TENSORFLOW_EXT_INLINE void Map(Functor functor, const C* const* inputs,
-                               C* const* outputs, int64_t size) {
+TENSORFLOW_EXT_INLINE void Map(Functor functor, const C* const* inputs, C* const* outputs,
+                               int64_t size) {
   static_assert(!kTwoAtOnce<Functor> || !kTakesAngles<Functor>,
                 "blocks of near angles go one by one");
   // Only with AVX2, where it was measured.
@@ -126,20 +124,18 @@ TENSORFLOW_EXT_INLINE void Map(Functor functor, const C* const* inputs,
 template <typename Functor, typename C>
 struct MapLoop {
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Run(Functor functor, const C* const* inputs,
-                                        C* const* outputs, int64_t size) {
+  TENSORFLOW_EXT_INLINE static void Run(Functor functor, const C* const* inputs, C* const* outputs,
+                                        int64_t size) {
     Map<Isa>(functor, inputs, outputs, size);
   }
 };
 
-// Prefetches the memory that the loop needs some blocks after element i. A
-// processor looks ahead by about as many instructions as it can hold. Where an
-// element takes many, that is too few to have all lines in time. Compilers turn
-// Where(condition, input, 0) into a load under a mask, which starts only when
-// the mask is known, after the loads that the condition waits for.
+// Prefetches the memory that the loop needs some blocks after element i. A processor looks ahead by
+// about as many instructions as it can hold. Where an element takes many, that is too few to have
+// all lines in time. Compilers turn Where(condition, input, 0) into a load under a mask, which
+// starts only when the mask is known, after the loads that the condition waits for.
 template <typename Functor, typename T>
-TENSORFLOW_EXT_INLINE void Prefetch(const void* const* inputs,
-                                    void* const* outputs, int64_t i,
+TENSORFLOW_EXT_INLINE void Prefetch(const void* const* inputs, void* const* outputs, int64_t i,
                                     int64_t size) {
   // In bytes; measured.
   constexpr int64_t kLine = 64, kAhead = kComputesLong<Functor> ? 1024 : 4096;
@@ -152,8 +148,7 @@ TENSORFLOW_EXT_INLINE void Prefetch(const void* const* inputs,
     }
     if constexpr (kComputesLong<Functor>) {
       for (int k = 0; k < kOutputs<Functor>; ++k) {
-        const uintptr_t address =
-            reinterpret_cast<uintptr_t>(outputs[k]) + offset;
+        const uintptr_t address = reinterpret_cast<uintptr_t>(outputs[k]) + offset;
         __builtin_prefetch(reinterpret_cast<const void*>(address), 1);
       }
     }
@@ -164,23 +159,19 @@ template <typename Functor, typename T>
 struct ElementwiseLoop {
   // If `streams`, the outputs go past the caches.
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Run(Functor functor,
-                                        const void* const* inputs,
-                                        void* const* outputs, bool streams,
-                                        int64_t begin, int64_t end) {
+  TENSORFLOW_EXT_INLINE static void Run(Functor functor, const void* const* inputs,
+                                        void* const* outputs, bool streams, int64_t begin,
+                                        int64_t end) {
     using C = ComputeType<T>;
     constexpr int kArity = Functor::kArity, kResults = kOutputs<Functor>;
     constexpr bool kConverts = !std::is_same_v<T, C>;
-    // Block by block through buffers. 64 is the fastest size measured, and 256
-    // where there are no buffers. A loop that needs neither buffers nor
-    // prefetching is one block. Fewer than kMany elements are in a nearby
-    // cache. With smaller vectors so few loads wait at once that the processor
-    // itself looks far enough ahead, except when streaming.
+    // Block by block through buffers. 64 is the fastest size measured, and 256 where there are no
+    // buffers. A loop that needs neither buffers nor prefetching is one block. Fewer than kMany
+    // elements are in a nearby cache. With smaller vectors so few loads wait at once that the
+    // processor itself looks far enough ahead, except when streaming.
     constexpr int64_t kBlock = 64, kAskingBlock = 256, kMany = 100000;
-    const bool is_far =
-        streams || (kVectorBytes<Isa> == 64 && end - begin >= kMany);
-    const bool asks =
-        kComputesLong<Functor> || (kArity > 1 && !kConverts && is_far);
+    const bool is_far = streams || (kVectorBytes<Isa> == 64 && end - begin >= kMany);
+    const bool asks = kComputesLong<Functor> || (kArity > 1 && !kConverts && is_far);
     int64_t block = end - begin;
     if (kConverts || kComputesLong<Functor> || streams) {
       block = kBlock;
@@ -192,9 +183,9 @@ struct ElementwiseLoop {
     const C* x[kArity];
     C* y[kResults];
     // Streamed blocks begin at a line of the first output.
-    int64_t size = streams ? BytesToLine(static_cast<T*>(outputs[0]) + begin) /
-                                 static_cast<int64_t>(sizeof(T))
-                           : 0;
+    int64_t size =
+        streams ? BytesToLine(static_cast<T*>(outputs[0]) + begin) / static_cast<int64_t>(sizeof(T))
+                : 0;
     if (size == 0) size = block;
     for (int64_t i = begin; i < end; i += size, size = block) {
       size = std::min(size, end - i);
@@ -228,8 +219,7 @@ struct ElementwiseLoop {
       for (int k = 0; k < kResults; ++k) {
         if constexpr (kConverts) Isa::Narrow(wide[k], results[k], size);
         if (streams) {
-          CopyStreaming(stored[k], static_cast<T*>(outputs[k]) + i,
-                        size * sizeof(T));
+          CopyStreaming(stored[k], static_cast<T*>(outputs[k]) + i, size * sizeof(T));
         }
       }
     }
@@ -241,8 +231,7 @@ struct ElementwiseLoop {
 
 template <typename Functor>
 void CpuElementwise<Functor>::Run(const Functor& functor, NumericType type,
-                                  const void* const* inputs,
-                                  void* const* outputs, int64_t begin,
+                                  const void* const* inputs, void* const* outputs, int64_t begin,
                                   int64_t end, bool streams) {
   WithFormula(functor, [&](const auto& formula) {
     using Formula = std::decay_t<decltype(formula)>;
@@ -250,8 +239,7 @@ void CpuElementwise<Functor>::Run(const Functor& functor, NumericType type,
       using T = TypeOf<decltype(tag)>;
       // A loop that computes for long does not wait for its stores.
       RunBest<internal::ElementwiseLoop<Formula, T>>(
-          formula, inputs, outputs, streams && !kComputesLong<Formula>, begin,
-          end);
+          formula, inputs, outputs, streams && !kComputesLong<Formula>, begin, end);
     });
   });
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The elementwise loop on the GPU. A <family>_gpu.cu.cc includes this file and
-// instantiates the loops of its ops (elementwise.h):
+// The elementwise loop on the GPU. A <family>_gpu.cu.cc includes this file and instantiates the
+// loops of its ops (elementwise.h):
 //
 //   TENSORFLOW_EXT_ACTIVATIONS(INSTANTIATE_GPU_ELEMENTWISE)
 
@@ -21,8 +21,7 @@ struct Arrays {
 };
 
 template <typename Functor, typename T>
-__device__ __forceinline__ void ApplyStored(const Functor& functor, const T* x,
-                                            T* y) {
+__device__ __forceinline__ void ApplyStored(const Functor& functor, const T* x, T* y) {
   ComputeType<T> arguments[Functor::kArity], results[kOutputs<Functor>];
 #pragma unroll
   for (int k = 0; k < Functor::kArity; ++k) arguments[k] = ToCompute(x[k]);
@@ -33,8 +32,7 @@ __device__ __forceinline__ void ApplyStored(const Functor& functor, const T* x,
 
 // The same for each element of packs.
 template <typename Functor, typename T, int kElements>
-__device__ __forceinline__ void ApplyToPacks(const Functor& functor,
-                                             const Pack<T, kElements>* x,
+__device__ __forceinline__ void ApplyToPacks(const Functor& functor, const Pack<T, kElements>* x,
                                              Pack<T, kElements>* y) {
   constexpr int kArity = Functor::kArity, kResults = kOutputs<Functor>;
 #pragma unroll
@@ -48,20 +46,20 @@ __device__ __forceinline__ void ApplyToPacks(const Functor& functor,
   }
 }
 
-// Processes `packs` whole packs from element `head` on, where every operand is
-// aligned, and the elements before and after them one by one. The thread that
-// writes an element also reads it, so an output may be one of the inputs.
+// Processes `packs` whole packs from element `head` on, where every operand is aligned, and the
+// elements before and after them one by one. The thread that writes an element also reads it, so an
+// output may be one of the inputs.
 //
-// A thread nearly always takes one pack. An unrolled loop would start with a
-// 64-bit division for its count and would never be used.
+// A thread nearly always takes one pack. An unrolled loop would start with a 64-bit division for
+// its count and would never be used.
 //
-// A formula that computes for longer may use all registers: where it calls a
-// function, the compiler would rather spill one than give up a warp.
+// A formula that computes for longer may use all registers: where it calls a function, the compiler
+// would rather spill one than give up a warp.
 template <typename Functor, typename T>
 __global__ void __launch_bounds__(kBlockThreads, kComputesLong<Functor> ? 1 : 0)
     ElementwiseKernel(Functor functor, Arrays<const T, Functor::kArity> inputs,
-                      Arrays<T, kOutputs<Functor>> outputs, int64_t head,
-                      int64_t packs, int64_t size) {
+                      Arrays<T, kOutputs<Functor>> outputs, int64_t head, int64_t packs,
+                      int64_t size) {
   constexpr int kArity = Functor::kArity;
   constexpr int kResults = kOutputs<Functor>;
 #pragma unroll 1
@@ -93,8 +91,8 @@ __global__ void __launch_bounds__(kBlockThreads, kComputesLong<Functor> ? 1 : 0)
 
 // Processes `size` > 0 elements of one type by one formula.
 template <typename T, typename Formula>
-int LaunchElementwise(const Formula& formula, const void* const* inputs,
-                      void* const* outputs, int64_t size, void* stream) {
+int LaunchElementwise(const Formula& formula, const void* const* inputs, void* const* outputs,
+                      int64_t size, void* stream) {
   const auto misalignment = [](const void* address) {
     return reinterpret_cast<uintptr_t>(address) % sizeof(Pack<T>);
   };
@@ -111,15 +109,14 @@ int LaunchElementwise(const Formula& formula, const void* const* inputs,
   }
   int64_t head = size;
   if (same_alignment) {
-    head = (sizeof(Pack<T>) - misalignment(outputs[0])) % sizeof(Pack<T>) /
-           sizeof(T);
+    head = (sizeof(Pack<T>) - misalignment(outputs[0])) % sizeof(Pack<T>) / sizeof(T);
     if (head > size) head = size;
   }
   const int64_t packs = (size - head) / Pack<T>::kSize;
   const int64_t items = packs > 0 ? packs : size;
-  ElementwiseKernel<Formula, T><<<GridBlocks(items), kBlockThreads, 0,
-                                  static_cast<cudaStream_t>(stream)>>>(
-      formula, operands, results, head, packs, size);
+  ElementwiseKernel<Formula, T>
+      <<<GridBlocks(items), kBlockThreads, 0, static_cast<cudaStream_t>(stream)>>>(
+          formula, operands, results, head, packs, size);
   return cudaGetLastError();
 }
 
@@ -127,15 +124,13 @@ int LaunchElementwise(const Formula& formula, const void* const* inputs,
 
 template <typename Functor>
 int GpuElementwise<Functor>::Launch(const Functor& functor, NumericType type,
-                                    const void* const* inputs,
-                                    void* const* outputs, int64_t size,
+                                    const void* const* inputs, void* const* outputs, int64_t size,
                                     void* stream) {
   if (size == 0) return cudaSuccess;
   return WithFormula(functor, [&](const auto& formula) -> int {
     return DispatchFloating(type, [&](auto tag) -> int {
       using T = TypeOf<decltype(tag)>;
-      return internal::LaunchElementwise<T>(formula, inputs, outputs, size,
-                                            stream);
+      return internal::LaunchElementwise<T>(formula, inputs, outputs, size, stream);
     });
   });
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The OpKernels of elementwise ops (elementwise.h), each for all types that the
-// op's definition admits:
+// The OpKernels of elementwise ops (elementwise.h), each for all types that the op's definition
+// admits:
 //
 //   TENSORFLOW_EXT_ACTIVATIONS(REGISTER_ELEMENTWISE)
 //
@@ -37,8 +37,8 @@ std::enable_if_t<std::is_empty_v<Functor>, absl::Status> ReadAttributes(
   return absl::OkStatus();
 }
 
-// Checks, allocation (in place where TensorFlow allows it) and dispatch by
-// type. Devices differ only in Launch.
+// Checks, allocation (in place where TensorFlow allows it) and dispatch by type. Devices differ
+// only in Launch.
 template <typename Functor>
 class ElementwiseOp : public tensorflow::OpKernel {
  public:
@@ -52,15 +52,14 @@ class ElementwiseOp : public tensorflow::OpKernel {
     const void* inputs[Functor::kArity];
     for (int k = 0; k < Functor::kArity; ++k) {
       const tensorflow::Tensor& input = context->input(k);
-      OP_REQUIRES_OK(context,
-                     CheckSameShape(type_string(), shape, input.shape(), k));
+      OP_REQUIRES_OK(context, CheckSameShape(type_string(), shape, input.shape(), k));
       inputs[k] = Data(input);
     }
     void* outputs[kOutputs<Functor>];
     for (int k = 0; k < kOutputs<Functor>; ++k) {
       tensorflow::Tensor* output = nullptr;
-      OP_REQUIRES_OK(context, context->forward_input_or_allocate_output(
-                                  Candidates(), k, shape, &output));
+      OP_REQUIRES_OK(context,
+                     context->forward_input_or_allocate_output(Candidates(), k, shape, &output));
       outputs[k] = Data(output);
     }
     if (shape.num_elements() == 0) return;
@@ -68,9 +67,8 @@ class ElementwiseOp : public tensorflow::OpKernel {
   }
 
  protected:
-  virtual void Launch(tensorflow::OpKernelContext* context,
-                      const void* const* inputs, void* const* outputs,
-                      int64_t size) = 0;
+  virtual void Launch(tensorflow::OpKernelContext* context, const void* const* inputs,
+                      void* const* outputs, int64_t size) = 0;
 
   const Functor& functor() const { return functor_; }
   NumericType type() const { return type_; }
@@ -92,18 +90,14 @@ class ElementwiseCpuOp final : public ElementwiseOp<Functor> {
   using ElementwiseOp<Functor>::ElementwiseOp;
 
  private:
-  void Launch(tensorflow::OpKernelContext* context, const void* const* inputs,
-              void* const* outputs, int64_t size) override {
-    const int64_t bytes =
-        size * kOutputs<Functor> * DataTypeSize(context->input_dtype(0));
-    const bool streams =
-        StreamsResults(inputs, Functor::kArity, outputs[0], bytes);
-    Parallel(context, size, ElementCycles(this->functor()),
-             [&](int64_t begin, int64_t end) {
-               CpuElementwise<Functor>::Run(this->functor(), this->type(),
-                                            inputs, outputs, begin, end,
-                                            streams);
-             });
+  void Launch(tensorflow::OpKernelContext* context, const void* const* inputs, void* const* outputs,
+              int64_t size) override {
+    const int64_t bytes = size * kOutputs<Functor> * DataTypeSize(context->input_dtype(0));
+    const bool streams = StreamsResults(inputs, Functor::kArity, outputs[0], bytes);
+    Parallel(context, size, ElementCycles(this->functor()), [&](int64_t begin, int64_t end) {
+      CpuElementwise<Functor>::Run(this->functor(), this->type(), inputs, outputs, begin, end,
+                                   streams);
+    });
   }
 };
 
@@ -114,11 +108,10 @@ class ElementwiseGpuOp final : public ElementwiseOp<Functor> {
   using ElementwiseOp<Functor>::ElementwiseOp;
 
  private:
-  void Launch(tensorflow::OpKernelContext* context, const void* const* inputs,
-              void* const* outputs, int64_t size) override {
-    const int error =
-        GpuElementwise<Functor>::Launch(this->functor(), this->type(), inputs,
-                                        outputs, size, GpuStream(context));
+  void Launch(tensorflow::OpKernelContext* context, const void* const* inputs, void* const* outputs,
+              int64_t size) override {
+    const int error = GpuElementwise<Functor>::Launch(this->functor(), this->type(), inputs,
+                                                      outputs, size, GpuStream(context));
     OP_REQUIRES_OK(context, LaunchStatus(*this, error));
   }
 };
@@ -126,8 +119,8 @@ class ElementwiseGpuOp final : public ElementwiseOp<Functor> {
 
 }  // namespace tensorflow_ext
 
-// Registers an op's kernels for the CPU and, in a build with CUDA, the GPU, and
-// its lowering. A build of the CPU kernels alone has no lowering.
+// Registers an op's kernels for the CPU and, in a build with CUDA, the GPU, and its lowering. A
+// build of the CPU kernels alone has no lowering.
 #define REGISTER_ELEMENTWISE(op, Functor)                               \
   REGISTER_KERNEL_BUILDER(Name(op).Device(::tensorflow::DEVICE_CPU),    \
                           ::tensorflow_ext::ElementwiseCpuOp<Functor>); \

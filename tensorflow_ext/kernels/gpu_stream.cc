@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Includes no CUDA header, so the object file is the same for TensorFlow's CPU
-// and GPU wheels.
+// Includes no CUDA header, so the object file is the same for TensorFlow's CPU and GPU wheels.
 
 #include "tensorflow_ext/kernels/gpu_stream.h"
 
@@ -12,17 +11,14 @@
 namespace tensorflow_ext {
 
 void* GpuStream(tensorflow::OpKernelContext* context) {
-  return context->op_device_context()
-      ->stream()
-      ->platform_specific_handle()
-      .stream;
+  return context->op_device_context()->stream()->platform_specific_handle().stream;
 }
 
 absl::Status LaunchStatus(const tensorflow::OpKernel& kernel, int error) {
   if (error == 0) return absl::OkStatus();
-  return absl::InternalError(
-      absl::StrCat(kernel.type_string(), ": the launch of its CUDA kernel at '",
-                   kernel.name(), "' failed: ", LaunchErrorString(error)));
+  return absl::InternalError(absl::StrCat(kernel.type_string(),
+                                          ": the launch of its CUDA kernel at '", kernel.name(),
+                                          "' failed: ", LaunchErrorString(error)));
 }
 
 }  // namespace tensorflow_ext

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dot products on the GPU: a group of neighbouring threads of a warp computes
-// one, each thread a part of it.
+// Dot products on the GPU: a group of neighbouring threads of a warp computes one, each thread a
+// part of it.
 
 #ifndef TENSORFLOW_EXT_KERNELS_LANE_GROUP_GPU_CUH_
 #define TENSORFLOW_EXT_KERNELS_LANE_GROUP_GPU_CUH_
@@ -14,29 +14,21 @@
 
 namespace tensorflow_ext {
 
-// Groups of kLanes threads, a power of two up to 32, that take the items [0,
-// count) in turn. All threads of a warp run the loop together:
+// Groups of kLanes threads, a power of two up to 32, that take the items [0, count) in turn. All
+// threads of a warp run the loop together:
 //
 //   for (int64_t first = Group::First(); first < count; first += Group::Step())
 //
-// so they can exchange sums in it. A group's item is first + Group::Index();
-// there is none from `count` on.
+// so they can exchange sums in it. A group's item is first + Group::Index(); there is none from
+// `count` on.
 template <int kLanes>
 struct LaneGroup {
   static constexpr int kGroups = kBlockThreads / kLanes;
 
-  __device__ __forceinline__ static int Index() {
-    return static_cast<int>(threadIdx.x) / kLanes;
-  }
-  __device__ __forceinline__ static int Lane() {
-    return static_cast<int>(threadIdx.x) % kLanes;
-  }
-  __device__ __forceinline__ static int64_t First() {
-    return int64_t{blockIdx.x} * kGroups;
-  }
-  __device__ __forceinline__ static int64_t Step() {
-    return int64_t{gridDim.x} * kGroups;
-  }
+  __device__ __forceinline__ static int Index() { return static_cast<int>(threadIdx.x) / kLanes; }
+  __device__ __forceinline__ static int Lane() { return static_cast<int>(threadIdx.x) % kLanes; }
+  __device__ __forceinline__ static int64_t First() { return int64_t{blockIdx.x} * kGroups; }
+  __device__ __forceinline__ static int64_t Step() { return int64_t{gridDim.x} * kGroups; }
 
   // The sum over the group, in a fixed order, returned to all of its threads.
   template <typename C>
@@ -51,9 +43,8 @@ struct LaneGroup {
 
 // sum + the dot product of two packs.
 template <typename T, int kSize>
-__device__ __forceinline__ ComputeType<T> AddDot(
-    ComputeType<T> sum, const ChannelPack<T, kSize>& x,
-    const ChannelPack<T, kSize>& y) {
+__device__ __forceinline__ ComputeType<T> AddDot(ComputeType<T> sum, const ChannelPack<T, kSize>& x,
+                                                 const ChannelPack<T, kSize>& y) {
 #pragma unroll
   for (int k = 0; k < kSize; ++k) {
     sum += ToCompute(x.values[k]) * ToCompute(y.values[k]);
@@ -61,8 +52,8 @@ __device__ __forceinline__ ComputeType<T> AddDot(
   return sum;
 }
 
-// Calls launch(integral_constant<int, threads of a group>) for dot products of
-// `packs` packs, with groups of at least kLeast threads.
+// Calls launch(integral_constant<int, threads of a group>) for dot products of `packs` packs, with
+// groups of at least kLeast threads.
 template <int kLeast = 2, typename Launch>
 auto WithLaneGroup(int64_t packs, Launch&& launch) {
   if (packs > 16) return launch(std::integral_constant<int, 32>{});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Vectorised sums over a row that have the same bits on every instruction set.
-// Element i is added to partial sum i % 32, and the partial sums are added
-// pairwise at the end. For loops of RunBest (simd.h).
+// Vectorised sums over a row that have the same bits on every instruction set. Element i is added
+// to partial sum i % 32, and the partial sums are added pairwise at the end. For loops of RunBest
+// (simd.h).
 
 #ifndef TENSORFLOW_EXT_KERNELS_LANE_SUMS_CPU_H_
 #define TENSORFLOW_EXT_KERNELS_LANE_SUMS_CPU_H_
@@ -22,8 +22,7 @@ TENSORFLOW_EXT_INLINE void Load(const C* from, V* to) {
   std::memcpy(to, from, sizeof(V));
 }
 
-// A row's partial sums, added pairwise until they fill 16 bytes, a vector of
-// every instruction set.
+// A row's partial sums, added pairwise until they fill 16 bytes, a vector of every instruction set.
 template <typename C>
 struct PartialSums {
   static constexpr int kWidth = 16 / sizeof(C);
@@ -34,8 +33,8 @@ struct PartialSums {
 
 namespace internal {
 
-// Adds to each of 2 kHalf elements the one kHalf farther on, and repeats with
-// half of that, for two rows at once, whose results fill one vector.
+// Adds to each of 2 kHalf elements the one kHalf farther on, and repeats with half of that, for two
+// rows at once, whose results fill one vector.
 template <typename C, int kHalf, int kRows, size_t... kLane>
 TENSORFLOW_EXT_INLINE void AddHalves(typename PartialSums<C>::Vector* sums,
                                      std::index_sequence<kLane...> lanes) {
@@ -47,8 +46,8 @@ TENSORFLOW_EXT_INLINE void AddHalves(typename PartialSums<C>::Vector* sums,
     constexpr int kPair = kRows / kVectors;  // A single row pairs with itself.
     for (int v = 0; v < kVectors; ++v) {
       const Vector one = sums[v * kPair], other = sums[(v + 1) * kPair - 1];
-      sums[v] = __builtin_shuffle(one, other, kFirst) +
-                __builtin_shuffle(one, other, kFirst + kHalf);
+      sums[v] =
+          __builtin_shuffle(one, other, kFirst) + __builtin_shuffle(one, other, kFirst + kHalf);
     }
     AddHalves<C, kHalf / 2, kVectors>(sums, lanes);
   }
@@ -56,16 +55,14 @@ TENSORFLOW_EXT_INLINE void AddHalves(typename PartialSums<C>::Vector* sums,
 
 }  // namespace internal
 
-// The sums of kRows rows, a power of two. Several rows cost little more than
-// one, and later work on their sums is vectorised.
+// The sums of kRows rows, a power of two. Several rows cost little more than one, and later work on
+// their sums is vectorised.
 template <typename C, int kRows>
-TENSORFLOW_EXT_INLINE void Totals(const PartialSums<C> (&rows)[kRows],
-                                  C (&totals)[kRows]) {
+TENSORFLOW_EXT_INLINE void Totals(const PartialSums<C> (&rows)[kRows], C (&totals)[kRows]) {
   constexpr int kWidth = PartialSums<C>::kWidth;
   typename PartialSums<C>::Vector sums[kRows];
   for (int row = 0; row < kRows; ++row) sums[row] = rows[row].sums;
-  internal::AddHalves<C, kWidth / 2, kRows>(sums,
-                                            std::make_index_sequence<kWidth>());
+  internal::AddHalves<C, kWidth / 2, kRows>(sums, std::make_index_sequence<kWidth>());
   std::memcpy(totals, sums, sizeof(totals));
 }
 
@@ -74,8 +71,7 @@ TENSORFLOW_EXT_INLINE void Totals(const PartialSums<C> (&rows)[kRows],
 //   template <typename V>
 //   TENSORFLOW_EXT_INLINE void At(int64_t i, V* terms) const;
 //
-// which sets kSums terms for element i, or for the elements from i on that fill
-// V.
+// which sets kSums terms for element i, or for the elements from i on that fill V.
 template <typename Isa, typename C, int kSums>
 class LaneSums {
  public:
@@ -88,8 +84,7 @@ class LaneSums {
     }
   }
 
-  // Adds the terms [0, size). Except in the last call kLanes must divide
-  // `size`.
+  // Adds the terms [0, size). Except in the last call kLanes must divide `size`.
   template <typename Terms>
   TENSORFLOW_EXT_INLINE void Add(const Terms& terms, int64_t size) {
     int64_t i = 0;

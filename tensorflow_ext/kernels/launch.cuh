@@ -16,8 +16,8 @@ namespace tensorflow_ext {
 constexpr int kBlockThreads = 256;
 constexpr int kWarpThreads = 32;
 
-// The number of blocks for a grid-stride loop over `items` > 0. The bound keeps
-// the grid legal; above it a thread takes more than one item.
+// The number of blocks for a grid-stride loop over `items` > 0. The bound keeps the grid legal;
+// above it a thread takes more than one item.
 inline unsigned int GridBlocks(int64_t items) {
   constexpr int64_t kMaxBlocks = int64_t{1} << 20;
   const int64_t blocks = (items + kBlockThreads - 1) / kBlockThreads;
@@ -28,9 +28,7 @@ inline unsigned int GridBlocks(int64_t items) {
 __device__ __forceinline__ int64_t GridIndex() {
   return int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
 }
-__device__ __forceinline__ int64_t GridStride() {
-  return int64_t{gridDim.x} * blockDim.x;
-}
+__device__ __forceinline__ int64_t GridStride() { return int64_t{gridDim.x} * blockDim.x; }
 
 namespace internal {
 

@@ -2,8 +2,8 @@
 //
 // Log, Log2 and Log1p; see elementary.h.
 //
-// x = m 2^e with m from sqrt(1/2) to sqrt(2); with s = (m - 1) / (m + 1),
-// log(m) = 2 atanh(s) = 2 s + 2/3 s^3 + ....
+// x = m 2^e with m from sqrt(1/2) to sqrt(2); with s = (m - 1) / (m + 1), log(m) = 2 atanh(s) = 2 s
+// + 2/3 s^3 + ....
 
 #ifndef TENSORFLOW_EXT_KERNELS_LOGARITHM_H_
 #define TENSORFLOW_EXT_KERNELS_LOGARITHM_H_
@@ -38,10 +38,9 @@ TENSORFLOW_EXT_HOST_DEVICE SplitNumber<T> SplitPositive(T x) {
   const T scale = Where(x < T(kSmallestNormal<T>), T(kUp), T(1));
   const T up = Where(x < T(kSmallestNormal<T>), T(kIsFloat<T> ? 24 : 54), T(0));
   const Bits bits = BitCast<Bits>(x * scale) + (kOne - kRoot);
-  // In the last bits of a number whose unit is 1, because not every machine
-  // converts 64-bit integers in vectors.
-  const T exponent = BitCast<T>(bits >> kFraction | BitCast<Bits>(T(kWhole))) -
-                     T(kWhole + kBias);
+  // In the last bits of a number whose unit is 1, because not every machine converts 64-bit
+  // integers in vectors.
+  const T exponent = BitCast<T>(bits >> kFraction | BitCast<Bits>(T(kWhole))) - T(kWhole + kBias);
   const T mantissa = BitCast<T>((bits & ((Bits{1} << kFraction) - 1)) + kRoot);
   return {mantissa, exponent - up};
 }
@@ -55,9 +54,8 @@ TENSORFLOW_EXT_HOST_DEVICE T LogRest(T f) {
   if constexpr (kIsFloat<T>) {
     series = Polynomial(z, 0.666666627, 0.400009722, 0.284988135, 0.242778376);
   } else {
-    series = Polynomial(z, 0.6666666666666734, 0.39999999999416469,
-                        0.28571428742106059, 0.22222198593013689,
-                        0.18183563683198467, 0.15314058428789371,
+    series = Polynomial(z, 0.6666666666666734, 0.39999999999416469, 0.28571428742106059,
+                        0.22222198593013689, 0.18183563683198467, 0.15314058428789371,
                         0.14795947376999197);
   }
   return s * (f * f * T(0.5) + z * series);
@@ -94,22 +92,18 @@ TENSORFLOW_EXT_HOST_DEVICE T Log2(T x) {
   return log2(x);
 #else
   using Bits = BitsOf<T>;
-  // 1 / ln(2) in two parts. The first times a number with half the digits is
-  // exact.
+  // 1 / ln(2) in two parts. The first times a number with half the digits is exact.
   constexpr double kHigh = kIsFloat<T> ? 0x1.716p+0 : 0x1.7154765p+0;
-  constexpr double kLow =
-      kIsFloat<T> ? -0x1.7135a8fa03d11p-13 : 0x1.5c17f0bbbe880p-31;
+  constexpr double kLow = kIsFloat<T> ? -0x1.7135a8fa03d11p-13 : 0x1.5c17f0bbbe880p-31;
   constexpr Bits kHalf = ~((Bits{1} << (kIsFloat<T> ? 12 : 32)) - 1);
   const auto [mantissa, e] = internal::SplitPositive(x);
   const T f = mantissa - T(1);
   const T half_square = f * f * T(0.5);
-  const T high =
-      internal::BitCast<T>(internal::BitCast<Bits>(f - half_square) & kHalf);
+  const T high = internal::BitCast<T>(internal::BitCast<Bits>(f - half_square) & kHalf);
   const T low = ((f - high) - half_square) + internal::LogRest(f);
   const T leading = high * T(kHigh);
   const T sum = e + leading;
-  const T rest =
-      ((e - sum) + leading) + ((low + high) * T(kLow) + low * T(kHigh));
+  const T rest = ((e - sum) + leading) + ((low + high) * T(kLow) + low * T(kHigh));
   return internal::WithLimits(x, T(0), sum + rest);
 #endif
 }
@@ -126,8 +120,7 @@ TENSORFLOW_EXT_HOST_DEVICE T Log1p(T x) {
   const T lost = Where(x > T(1), T(1) - (sum - x), x - (sum - T(1)));
   const T f = Where(e == T(0), x, mantissa - T(1));
   const T correction = Where(e == T(0), T(0), lost / sum);
-  const T low =
-      internal::LogRest(f) + (e * T(internal::kLn2Low<T>) + correction);
+  const T low = internal::LogRest(f) + (e * T(internal::kLn2Low<T>) + correction);
   const T value = e * T(internal::kLn2High<T>) - ((f * f * T(0.5) - low) - f);
   constexpr double kLinear = kIsFloat<T> ? 0x1p-26 : 0x1p-55;
   return internal::WithLimits(x, T(-1), Where(Abs(x) < T(kLinear), x, value));

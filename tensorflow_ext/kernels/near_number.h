@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lets the CPU's loops vectorise functors that take sines and cosines of
-// arguments that the loops do not see. Instead of a number the functor gets a
-// NearNumber, which also records whether an earlier angle was too far for
-// SinCosNear. A functor declares that it takes angles (elementwise.h):
+// Lets the CPU's loops vectorise functors that take sines and cosines of arguments that the loops
+// do not see. Instead of a number the functor gets a NearNumber, which also records whether an
+// earlier angle was too far for SinCosNear. A functor declares that it takes angles
+// (elementwise.h):
 //
 //   struct Snake {
 //     static constexpr bool kTakesAngles = true;
 //
-// For each block the loop first tests whether all angles are near. That pass
-// computes only the angles, because the rest is unused. Then the loop computes
-// with SinCosNear or with SinCos. The results have the same bits.
+// For each block the loop first tests whether all angles are near. That pass computes only the
+// angles, because the rest is unused. Then the loop computes with SinCosNear or with SinCos. The
+// results have the same bits.
 
 #ifndef TENSORFLOW_EXT_KERNELS_NEAR_NUMBER_H_
 #define TENSORFLOW_EXT_KERNELS_NEAR_NUMBER_H_
@@ -26,9 +26,8 @@ namespace tensorflow_ext {
 template <typename Functor, typename = void>
 constexpr bool kTakesAngles = false;
 template <typename Functor>
-constexpr bool
-    kTakesAngles<Functor, std::void_t<decltype(Functor::kTakesAngles)>> =
-        Functor::kTakesAngles;
+constexpr bool kTakesAngles<Functor, std::void_t<decltype(Functor::kTakesAngles)>> =
+    Functor::kTakesAngles;
 
 // The number of elements that a loop tests at once.
 constexpr int64_t kAnglesBlock = 256;
@@ -39,16 +38,13 @@ struct NearCondition {
   bool holds;
   BitsOf<C> far;
 
-  friend TENSORFLOW_EXT_INLINE NearCondition operator&(NearCondition a,
-                                                       NearCondition b) {
+  friend TENSORFLOW_EXT_INLINE NearCondition operator&(NearCondition a, NearCondition b) {
     return {a.holds & b.holds, a.far | b.far};
   }
-  friend TENSORFLOW_EXT_INLINE NearCondition operator|(NearCondition a,
-                                                       NearCondition b) {
+  friend TENSORFLOW_EXT_INLINE NearCondition operator|(NearCondition a, NearCondition b) {
     return {a.holds | b.holds, a.far | b.far};
   }
-  friend TENSORFLOW_EXT_INLINE NearCondition operator!=(NearCondition a,
-                                                        NearCondition b) {
+  friend TENSORFLOW_EXT_INLINE NearCondition operator!=(NearCondition a, NearCondition b) {
     return {a.holds != b.holds, a.far | b.far};
   }
   friend TENSORFLOW_EXT_INLINE NearCondition operator!(NearCondition a) {
@@ -59,23 +55,17 @@ struct NearCondition {
 template <typename C>
 struct NearNumber {
   NearNumber() = default;
-  template <typename Number,
-            typename = std::enable_if_t<std::is_arithmetic_v<Number>>>
-  TENSORFLOW_EXT_INLINE explicit NearNumber(Number number)
-      : value(static_cast<C>(number)) {}
-  TENSORFLOW_EXT_INLINE NearNumber(C value, BitsOf<C> far)
-      : value(value), far(far) {}
+  template <typename Number, typename = std::enable_if_t<std::is_arithmetic_v<Number>>>
+  TENSORFLOW_EXT_INLINE explicit NearNumber(Number number) : value(static_cast<C>(number)) {}
+  TENSORFLOW_EXT_INLINE NearNumber(C value, BitsOf<C> far) : value(value), far(far) {}
 
   C value;
   BitsOf<C> far = 0;  // not 0 after an angle that is too far
 
-  friend TENSORFLOW_EXT_INLINE NearNumber operator-(NearNumber x) {
-    return {-x.value, x.far};
-  }
-#define TENSORFLOW_EXT_NEAR_OPERATOR(Result, sign)                     \
-  friend TENSORFLOW_EXT_INLINE Result<C> operator sign(NearNumber x,   \
-                                                       NearNumber y) { \
-    return {x.value sign y.value, x.far | y.far};                      \
+  friend TENSORFLOW_EXT_INLINE NearNumber operator-(NearNumber x) { return {-x.value, x.far}; }
+#define TENSORFLOW_EXT_NEAR_OPERATOR(Result, sign)                                   \
+  friend TENSORFLOW_EXT_INLINE Result<C> operator sign(NearNumber x, NearNumber y) { \
+    return {x.value sign y.value, x.far | y.far};                                    \
   }
   TENSORFLOW_EXT_NEAR_OPERATOR(NearNumber, +)
   TENSORFLOW_EXT_NEAR_OPERATOR(NearNumber, -)
@@ -96,14 +86,12 @@ struct RealOf<NearNumber<C>> {
 };
 
 template <typename C>
-TENSORFLOW_EXT_INLINE NearNumber<C> Where(NearCondition<C> condition,
-                                          NearNumber<C> a, NearNumber<C> b) {
-  return {Where(condition.holds, a.value, b.value),
-          condition.far | a.far | b.far};
+TENSORFLOW_EXT_INLINE NearNumber<C> Where(NearCondition<C> condition, NearNumber<C> a,
+                                          NearNumber<C> b) {
+  return {Where(condition.holds, a.value, b.value), condition.far | a.far | b.far};
 }
 template <typename C>
-TENSORFLOW_EXT_INLINE NearNumber<C> Where(bool condition, NearNumber<C> a,
-                                          NearNumber<C> b) {
+TENSORFLOW_EXT_INLINE NearNumber<C> Where(bool condition, NearNumber<C> a, NearNumber<C> b) {
   return {Where(condition, a.value, b.value), a.far | b.far};
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The numeric types of the kernels, without TensorFlow headers, for both the
-// host compiler and nvcc. A kernel reads a storage type, computes in its
-// compute type and rounds once when it stores:
+// The numeric types of the kernels, without TensorFlow headers, for both the host compiler and
+// nvcc. A kernel reads a storage type, computes in its compute type and rounds once when it stores:
 //
 //   y[i] = FromCompute<T>(f(ToCompute(x[i])));
 
@@ -21,8 +20,8 @@
 #define TENSORFLOW_EXT_HOST_DEVICE TENSORFLOW_EXT_INLINE
 #endif
 
-// For loops that are compiled for several instruction sets: the functions that
-// they call must be inlined into each of them.
+// For loops that are compiled for several instruction sets: the functions that they call must be
+// inlined into each of them.
 #define TENSORFLOW_EXT_INLINE inline __attribute__((always_inline))
 
 namespace tensorflow_ext {
@@ -72,9 +71,8 @@ TENSORFLOW_EXT_HOST_DEVICE To BitCast(From from) {
   return to;
 }
 
-// The host conversions avoid subnormal floats, because TensorFlow's threads
-// flush those to zero, and a subnormal half is an ordinary float. Loops over
-// many values are faster through simd.h.
+// The host conversions avoid subnormal floats, because TensorFlow's threads flush those to zero,
+// and a subnormal half is an ordinary float. Loops over many values are faster through simd.h.
 
 TENSORFLOW_EXT_INLINE float HalfToFloat(uint16_t half) {
   const uint32_t magnitude = static_cast<uint32_t>(half & 0x7fff) << 13;
@@ -137,8 +135,8 @@ TENSORFLOW_EXT_HOST_DEVICE float ToCompute(Bfloat16 value) {
   return internal::BitCast<float>(static_cast<uint32_t>(value.bits) << 16);
 }
 
-// A computed value in its storage type, rounded to nearest, ties to even.
-// Overflow gives infinity. NaN stays NaN; its payload may differ by device.
+// A computed value in its storage type, rounded to nearest, ties to even. Overflow gives infinity.
+// NaN stays NaN; its payload may differ by device.
 template <typename T>
 struct FromComputeTo {
   TENSORFLOW_EXT_HOST_DEVICE static T Round(T value) { return value; }
@@ -176,8 +174,8 @@ struct TypeTag {
 template <typename Tag>
 using TypeOf = typename Tag::type;
 
-// Calls `fn(TypeTag<T>{})` with the floating-point type named by `type`.
-// Integer types do not occur: the op's definition does not admit them.
+// Calls `fn(TypeTag<T>{})` with the floating-point type named by `type`. Integer types do not
+// occur: the op's definition does not admit them.
 template <typename Fn>
 auto DispatchFloating(NumericType type, Fn&& fn) {
   switch (type) {

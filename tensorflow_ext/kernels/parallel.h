@@ -17,31 +17,28 @@
 #include "tensorflow/core/platform/denormal.h"
 #include "tensorflow/core/platform/threadpool.h"
 
-// benchmarks/shards.cc defines this function to run all shards in order,
-// without threads. It is undefined elsewhere.
-extern "C" __attribute__((weak, visibility("default"))) void
-tensorflow_ext_run_shards(int64_t units, int64_t shard_size,
-                          void (*run)(void* fn, int64_t begin, int64_t end),
-                          void* fn);
+// benchmarks/shards.cc defines this function to run all shards in order, without threads. It is
+// undefined elsewhere.
+extern "C" __attribute__((weak, visibility("default"))) void tensorflow_ext_run_shards(
+    int64_t units, int64_t shard_size, void (*run)(void* fn, int64_t begin, int64_t end), void* fn);
 
 namespace tensorflow_ext {
 
 // The threads that kernels on the CPU share.
-inline tensorflow::thread::ThreadPool* Workers(
-    tensorflow::OpKernelContext* context) {
+inline tensorflow::thread::ThreadPool* Workers(tensorflow::OpKernelContext* context) {
   return context->device()->tensorflow_cpu_worker_threads()->workers;
 }
 
 namespace internal {
 
-// Work in shards of `shard_size` units; each thread takes the next one. It is
-// on the heap because a thread may arrive long after all work is done.
+// Work in shards of `shard_size` units; each thread takes the next one. It is on the heap because a
+// thread may arrive long after all work is done.
 template <typename Fn>
 class SharedWork {
  public:
   // For the caller and at most `helpers` threads of the pool.
-  SharedWork(tensorflow::thread::ThreadPool* pool, int helpers, int64_t units,
-             int64_t shard_size, Fn& fn)
+  SharedWork(tensorflow::thread::ThreadPool* pool, int helpers, int64_t units, int64_t shard_size,
+             Fn& fn)
       : pool_(pool),
         units_(units),
         shard_size_(shard_size),
@@ -51,8 +48,8 @@ class SharedWork {
     next_.store(0);  // last: a thread that reads it may read the others
   }
 
-  // Runs shards until none is left. A thread that joins calls two others, as
-  // long as there is work for them.
+  // Runs shards until none is left. A thread that joins calls two others, as long as there is work
+  // for them.
   void Join() {
     for (int i = 0; i < 2; ++i) {
       const int64_t next = next_.load();
@@ -69,9 +66,8 @@ class SharedWork {
     }
   }
 
-  // Returns when all shards have run. Other threads have one shard each left,
-  // often less than the time to wake a thread, so this one sleeps only after a
-  // while.
+  // Returns when all shards have run. Other threads have one shard each left, often less than the
+  // time to wake a thread, so this one sleeps only after a while.
   void Wait() {
     for (int i = 0; i < 100 && left_.load() > 0; ++i) std::this_thread::yield();
     // Read it again: ThreadSanitizer sees no order in the notification either.
@@ -83,8 +79,8 @@ class SharedWork {
   }
 
  private:
-  // The closure that the pool gets. The pool's code, in which ThreadSanitizer
-  // sees no order, hands it over; `next_` orders the data that it points to.
+  // The closure that the pool gets. The pool's code, in which ThreadSanitizer sees no order, hands
+  // it over; `next_` orders the data that it points to.
   struct Helper {
     __attribute__((no_sanitize_thread)) void operator()() const { Help(work); }
 
@@ -111,34 +107,31 @@ constexpr int64_t kThreadCost = 100000, kShardCost = 40000;
 
 inline int64_t CeilOfQuotient(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
-// A few shards for each thread, because threads do not all arrive at once. If
-// units are contiguous, large shards are a multiple of the units in a cache
-// line.
+// A few shards for each thread, because threads do not all arrive at once. If units are contiguous,
+// large shards are a multiple of the units in a cache line.
 inline int64_t ShardSize(int64_t units, int64_t cost, int64_t threads) {
   constexpr int64_t kShards = 4, kLine = 64;
-  const int64_t size = std::max(CeilOfQuotient(units, kShards * threads),
-                                CeilOfQuotient(kShardCost, cost));
+  const int64_t size =
+      std::max(CeilOfQuotient(units, kShards * threads), CeilOfQuotient(kShardCost, cost));
   return size < 16 * kLine ? size : CeilOfQuotient(size, kLine) * kLine;
 }
 
 }  // namespace internal
 
-// Calls fn(begin, end) for parts of [0, units), on this thread and, if the work
-// is worth it, on threads of the pool. `cost` is the cost of a unit, in cycles.
+// Calls fn(begin, end) for parts of [0, units), on this thread and, if the work is worth it, on
+// threads of the pool. `cost` is the cost of a unit, in cycles.
 //
-// ThreadPool::ParallelFor has other threads do all the work while this one
-// sleeps, and wakes two, one after the other, before the result is ready. Here
-// this thread starts at once and does not wait for threads that come late.
+// ThreadPool::ParallelFor has other threads do all the work while this one sleeps, and wakes two,
+// one after the other, before the result is ready. Here this thread starts at once and does not
+// wait for threads that come late.
 template <typename Fn>
-void Parallel(tensorflow::thread::ThreadPool* pool, int64_t units, int64_t cost,
-              Fn&& fn) {
+void Parallel(tensorflow::thread::ThreadPool* pool, int64_t units, int64_t cost, Fn&& fn) {
   if (units <= 0) return;
   cost = std::max<int64_t>(cost, 1);
   // A double, because the product may overflow the integers.
-  const double worth = static_cast<double>(units) * static_cast<double>(cost) /
-                       internal::kThreadCost;
-  const int threads = static_cast<int>(
-      std::min<double>(worth, std::max(1, pool->NumThreads())));
+  const double worth =
+      static_cast<double>(units) * static_cast<double>(cost) / internal::kThreadCost;
+  const int threads = static_cast<int>(std::min<double>(worth, std::max(1, pool->NumThreads())));
   if (threads <= 1) return fn(int64_t{0}, units);
 
   using Function = std::remove_reference_t<Fn>;
@@ -153,20 +146,18 @@ void Parallel(tensorflow::thread::ThreadPool* pool, int64_t units, int64_t cost,
   }
   // Flush like TensorFlow's threads, so results do not depend on the thread.
   const tensorflow::port::ScopedFlushDenormal flush;
-  auto* work = new internal::SharedWork<Function>(pool, threads - 1, units,
-                                                  shard_size, fn);
+  auto* work = new internal::SharedWork<Function>(pool, threads - 1, units, shard_size, fn);
   work->Join();
   work->Wait();
   work->Release();
 }
 template <typename Fn>
-void Parallel(tensorflow::OpKernelContext* context, int64_t units, int64_t cost,
-              Fn&& fn) {
+void Parallel(tensorflow::OpKernelContext* context, int64_t units, int64_t cost, Fn&& fn) {
   Parallel(Workers(context), units, cost, std::forward<Fn>(fn));
 }
 
-// The smallest index that any thread reports, so an error that names it does
-// not depend on the number of threads.
+// The smallest index that any thread reports, so an error that names it does not depend on the
+// number of threads.
 class FirstIndex {
  public:
   void Report(int64_t index) {

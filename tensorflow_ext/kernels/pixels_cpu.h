@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Weighted sums of pixels, channel by channel, on the CPU. For loops of RunBest
-// (simd.h). Pixels are added in the order in which they come, four at a time,
-// on every instruction set.
+// Weighted sums of pixels, channel by channel, on the CPU. For loops of RunBest (simd.h). Pixels
+// are added in the order in which they come, four at a time, on every instruction set.
 
 #ifndef TENSORFLOW_EXT_KERNELS_PIXELS_CPU_H_
 #define TENSORFLOW_EXT_KERNELS_PIXELS_CPU_H_
@@ -20,11 +19,9 @@ namespace tensorflow_ext {
 // The channels in a block; their sums stay in the first cache.
 constexpr int64_t kChannelBlock = 64;
 
-// The values of some channels in the compute type: in place, or converted to
-// `wide`.
+// The values of some channels in the compute type: in place, or converted to `wide`.
 template <typename Isa, typename T>
-TENSORFLOW_EXT_INLINE const ComputeType<T>* Values(const T* pixel,
-                                                   int64_t channels,
+TENSORFLOW_EXT_INLINE const ComputeType<T>* Values(const T* pixel, int64_t channels,
                                                    ComputeType<T>* wide) {
   if constexpr (std::is_same_v<T, ComputeType<T>>) {
     return pixel;
@@ -36,8 +33,7 @@ TENSORFLOW_EXT_INLINE const ComputeType<T>* Values(const T* pixel,
 
 // Writes sums in the compute type as T.
 template <typename Isa, typename T>
-TENSORFLOW_EXT_INLINE void StoreSums(const ComputeType<T>* sums,
-                                     int64_t channels, T* output) {
+TENSORFLOW_EXT_INLINE void StoreSums(const ComputeType<T>* sums, int64_t channels, T* output) {
   if constexpr (std::is_same_v<T, ComputeType<T>>) {
     std::memcpy(output, sums, channels * sizeof(T));
   } else {
@@ -47,8 +43,7 @@ TENSORFLOW_EXT_INLINE void StoreSums(const ComputeType<T>* sums,
 
 // sums[c] += weight * values[c].
 template <typename C>
-TENSORFLOW_EXT_INLINE void AddScaled(C weight, const C* values,
-                                     int64_t channels, C* sums) {
+TENSORFLOW_EXT_INLINE void AddScaled(C weight, const C* values, int64_t channels, C* sums) {
   for (int64_t c = 0; c < channels; ++c) sums[c] += weight * values[c];
 }
 
@@ -59,8 +54,7 @@ class ChannelSums {
   using C = ComputeType<T>;
   using Pixel = const T*;
 
-  TENSORFLOW_EXT_INLINE explicit ChannelSums(int64_t channels)
-      : channels_(channels) {
+  TENSORFLOW_EXT_INLINE explicit ChannelSums(int64_t channels) : channels_(channels) {
     for (int64_t c = 0; c < channels; ++c) sums_[c] = 0;
   }
 
@@ -71,8 +65,7 @@ class ChannelSums {
     const C* c = Values<Isa>(pixels[2], channels_, wide[2]);
     const C* d = Values<Isa>(pixels[3], channels_, wide[3]);
     for (int64_t k = 0; k < channels_; ++k) {
-      sums_[k] += (weights[0] * a[k] + weights[1] * b[k]) +
-                  (weights[2] * c[k] + weights[3] * d[k]);
+      sums_[k] += (weights[0] * a[k] + weights[1] * b[k]) + (weights[2] * c[k] + weights[3] * d[k]);
     }
   }
 
@@ -81,9 +74,7 @@ class ChannelSums {
     AddScaled(weight, Values<Isa>(pixel, channels_, wide), channels_, sums_);
   }
 
-  TENSORFLOW_EXT_INLINE void Store(T* output) const {
-    StoreSums<Isa>(sums_, channels_, output);
-  }
+  TENSORFLOW_EXT_INLINE void Store(T* output) const { StoreSums<Isa>(sums_, channels_, output); }
 
  private:
   const int64_t channels_;
@@ -110,8 +101,7 @@ class BlockSums {
       Load(b + v * kWidth, &q);
       Load(c + v * kWidth, &r);
       Load(d + v * kWidth, &s);
-      sums_[v] +=
-          (weights[0] * p + weights[1] * q) + (weights[2] * r + weights[3] * s);
+      sums_[v] += (weights[0] * p + weights[1] * q) + (weights[2] * r + weights[3] * s);
     }
   }
 
@@ -145,12 +135,10 @@ template <typename Sums>
 class PixelSums {
  public:
   template <typename... Channels>
-  TENSORFLOW_EXT_INLINE explicit PixelSums(Channels... channels)
-      : sums_(channels...) {}
+  TENSORFLOW_EXT_INLINE explicit PixelSums(Channels... channels) : sums_(channels...) {}
 
   // sums[c] += weight * pixel[c], in this call or in a later one.
-  TENSORFLOW_EXT_INLINE void Add(typename Sums::Pixel pixel,
-                                 typename Sums::C weight) {
+  TENSORFLOW_EXT_INLINE void Add(typename Sums::Pixel pixel, typename Sums::C weight) {
     pixels_[waiting_] = pixel;
     weights_[waiting_] = weight;
     if (++waiting_ < 4) return;

@@ -31,12 +31,11 @@ TENSORFLOW_EXT_HOST_DEVICE TwoDoubles Product(double a, double b) {
   const double b_high = b_shifted - (b_shifted - b), b_low = b - b_high;
   const double product = a * b;
   return {product,
-          (((a_high * b_high - product) + a_high * b_low) + a_low * b_high) +
-              a_low * b_low};
+          (((a_high * b_high - product) + a_high * b_low) + a_low * b_high) + a_low * b_low};
 }
 
-// log2(x) of a positive finite number, with a relative error of 2^-62. Two
-// terms of the series in logarithm.h are computed in two numbers.
+// log2(x) of a positive finite number, with a relative error of 2^-62. Two terms of the series in
+// logarithm.h are computed in two numbers.
 TENSORFLOW_EXT_HOST_DEVICE TwoDoubles Log2InTwo(double x) {
   constexpr double kFirst = 0x1.71547652b82fep+1;  // 2 / ln(2)
   constexpr double kFirstLow = 0x1.777d0ffda0d24p-55;
@@ -55,13 +54,11 @@ TENSORFLOW_EXT_HOST_DEVICE TwoDoubles Log2InTwo(double x) {
   const double z_low = z.low + 2 * s * s_low;
   const double others =
       z.high * z.high *
-      Polynomial(z.high, 0.57707801635558542, 0.41219858311108859,
-                 0.32059889798801361, 0.26230818733814504, 0.22195325154004067,
-                 0.1923503396589416, 0.17002032990722979, 0.1464524345915805,
-                 0.18650102360182774);
+      Polynomial(z.high, 0.57707801635558542, 0.41219858311108859, 0.32059889798801361,
+                 0.26230818733814504, 0.22195325154004067, 0.1923503396589416, 0.17002032990722979,
+                 0.1464524345915805, 0.18650102360182774);
   const TwoDoubles second = Product(kSecond, z.high);
-  const double second_low =
-      ((second.low + kSecond * z_low) + kSecondLow * z.high) + others;
+  const double second_low = ((second.low + kSecond * z_low) + kSecondLow * z.high) + others;
   const double rise = second.high + second_low;
   const double rise_low = (second.high - rise) + second_low;
   const double slope = kFirst + rise;
@@ -73,8 +70,8 @@ TENSORFLOW_EXT_HOST_DEVICE TwoDoubles Log2InTwo(double x) {
   return {high, ((e - high) + fraction.high) + fraction_low};
 }
 
-// 2^(t + rest) for t up to 1024; infinity for greater t, 0 if the power is less
-// than the smallest normal number.
+// 2^(t + rest) for t up to 1024; infinity for greater t, 0 if the power is less than the smallest
+// normal number.
 TENSORFLOW_EXT_HOST_DEVICE double PowerOfTwoNumbers(double t, double rest) {
   constexpr double kHighest = 1024, kLowest = -1022;
   const double at_most = Where(t > kHighest, kHighest, t);
@@ -82,26 +79,23 @@ TENSORFLOW_EXT_HOST_DEVICE double PowerOfTwoNumbers(double t, double rest) {
   // The power of two next to the largest numbers has no exponent.
   const double less = Where(t > 0., 1., 0.);
   const double rounded = within + kRounding<double>;
-  const double r =
-      (rounded - kRounding<double> - within) - Where(within == t, rest, 0.);
+  const double r = (rounded - kRounding<double> - within) - Where(within == t, rest, 0.);
   const double fraction = 1 + r * SlopeOfExp2(r);
-  const double value =
-      fraction * PowerOfTwo<double>(rounded - less) * (1 + less);
+  const double value = fraction * PowerOfTwo<double>(rounded - less) * (1 + less);
   const double normal = Where(value < kSmallestNormal<double>, 0., value);
   return Where(t < kLowest, 0., normal);
 }
 
 // y log2(x): `usual`, except at the limits.
-TENSORFLOW_EXT_HOST_DEVICE double ExponentWithLimits(double x, double y,
-                                                     double usual) {
+TENSORFLOW_EXT_HOST_DEVICE double ExponentWithLimits(double x, double y, double usual) {
   const double positive = Where(x > 0., usual, y * -double{INFINITY});
   return Where(x < double{INFINITY}, positive, y * x);
 }
 
 // x^y for x >= 0 and y other than 0, except for 1^NaN.
 TENSORFLOW_EXT_HOST_DEVICE double PowerOfMagnitude(double x, double y) {
-  // Exponents beyond these limits give 0, 1 or infinity for every x, as the
-  // limits do, but their product would not be exact.
+  // Exponents beyond these limits give 0, 1 or infinity for every x, as the limits do, but their
+  // product would not be exact.
   const double within = Clamp(y, 0x1p66);
   const TwoDoubles log2 = Log2InTwo(x);
   const TwoDoubles product = Product(within, log2.high);
@@ -115,26 +109,23 @@ TENSORFLOW_EXT_HOST_DEVICE float PowerOfMagnitude(float x, float y) {
   const double s = (m - 1) / (m + 1);
   const double z = s * s;
   const double log2 =
-      e + s * Polynomial(z, 2.8853900817778446, 0.96179669411733859,
-                         0.5770779415376196, 0.41220932183576242,
-                         0.31990315955197485, 0.28293370411118574);
+      e + s * Polynomial(z, 2.8853900817778446, 0.96179669411733859, 0.5770779415376196,
+                         0.41220932183576242, 0.31990315955197485, 0.28293370411118574);
   const double t = ExponentWithLimits(wide, within, within * log2);
   const double clamped = Clamp(t, 200.);
   const double rounded = clamped + kRounding<double>;
   const double r = clamped - (rounded - kRounding<double>);
   const double fraction = Polynomial(
-      r, 0.99999999996138478, 0.6931471820720545, 0.24022651205577955,
-      0.055504095419513448, 0.009618014670804996, 0.0013333121009761154,
-      0.00015474920358556654, 1.5593636249081684e-05);
-  const float value =
-      static_cast<float>(fraction * PowerOfTwo<double>(rounded));
+      r, 0.99999999996138478, 0.6931471820720545, 0.24022651205577955, 0.055504095419513448,
+      0.009618014670804996, 0.0013333121009761154, 0.00015474920358556654, 1.5593636249081684e-05);
+  const float value = static_cast<float>(fraction * PowerOfTwo<double>(rounded));
   return Where(value < static_cast<float>(kSmallestNormal<float>), 0.f, value);
 }
 
 }  // namespace internal
 
-// x^y as in C: 1 where x is 1 or y is 0, even if the other is NaN; NaN where x
-// is negative and y is no integer.
+// x^y as in C: 1 where x is 1 or y is 0, even if the other is NaN; NaN where x is negative and y is
+// no integer.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T Pow(T x, T y) {
 #if defined(__CUDA_ARCH__)
@@ -143,8 +134,7 @@ TENSORFLOW_EXT_HOST_DEVICE T Pow(T x, T y) {
   const T power = internal::PowerOfMagnitude(Abs(x), y);
   // An odd integer y keeps the sign.
   const T half = y * T(0.5);
-  const T of_integer =
-      Where(RoundToEven(half) == half, T(1), CopySign(T(1), x));
+  const T of_integer = Where(RoundToEven(half) == half, T(1), CopySign(T(1), x));
   const T of_negative = Where(x == T(-INFINITY), T(1), T(NAN));
   const T of_fraction = Where(x < T(0), of_negative, T(1));
   const T sign = Where(RoundToEven(y) == y, of_integer, of_fraction);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prefetches memory that a loop needs later. A processor prefetches sequential
-// reads by itself. For scattered reads it sees only the addresses in the
-// instructions that it holds at once.
+// Prefetches memory that a loop needs later. A processor prefetches sequential reads by itself. For
+// scattered reads it sees only the addresses in the instructions that it holds at once.
 
 #ifndef TENSORFLOW_EXT_KERNELS_PREFETCH_CPU_H_
 #define TENSORFLOW_EXT_KERNELS_PREFETCH_CPU_H_

@@ -15,9 +15,7 @@ struct RowDims {
   int64_t rows, size;
 
   // The divisor of a mean over a row.
-  TENSORFLOW_EXT_HOST_DEVICE int64_t divisor() const {
-    return size > 0 ? size : 1;
-  }
+  TENSORFLOW_EXT_HOST_DEVICE int64_t divisor() const { return size > 0 ? size : 1; }
 };
 
 }  // namespace tensorflow_ext

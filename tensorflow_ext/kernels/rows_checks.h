@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shape checks of a tensor whose rows an op works on (rows.h), for shape
-// functions, kernels and XLA lowerings.
+// Shape checks of a tensor whose rows an op works on (rows.h), for shape functions, kernels and XLA
+// lowerings.
 
 #ifndef TENSORFLOW_EXT_KERNELS_ROWS_CHECKS_H_
 #define TENSORFLOW_EXT_KERNELS_ROWS_CHECKS_H_
@@ -19,8 +19,7 @@ inline constexpr char kRows[] = "[..., D], at least rank 1";
 
 // Fills in `dims`. `name` is an argument of shape [..., D].
 inline absl::Status ReadRows(absl::string_view op, absl::string_view name,
-                             const tensorflow::TensorShape& shape,
-                             RowDims* dims) {
+                             const tensorflow::TensorShape& shape, RowDims* dims) {
   if (shape.dims() < 1) return ShapeError(op, name, shape, kRows);
   dims->size = shape.dim_size(shape.dims() - 1);
   dims->rows = 1;  // At most the number of elements, unless that is 0.
@@ -30,8 +29,7 @@ inline absl::Status ReadRows(absl::string_view op, absl::string_view name,
 
 // For shape functions: *shape is the shape of input `index`, of rank 1 or more.
 inline absl::Status InferRows(tensorflow::shape_inference::InferenceContext* c,
-                              absl::string_view op, absl::string_view name,
-                              int index,
+                              absl::string_view op, absl::string_view name, int index,
                               tensorflow::shape_inference::ShapeHandle* shape) {
   if (c->WithRankAtLeast(c->input(index), 1, shape).ok()) {
     return absl::OkStatus();

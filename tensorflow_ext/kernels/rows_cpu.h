@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows that a loop passes over several times while they are in cache. For loops
-// of RunBest (simd.h).
+// Rows that a loop passes over several times while they are in cache. For loops of RunBest
+// (simd.h).
 
 #ifndef TENSORFLOW_EXT_KERNELS_ROWS_CPU_H_
 #define TENSORFLOW_EXT_KERNELS_ROWS_CPU_H_
@@ -14,8 +14,8 @@
 
 namespace tensorflow_ext {
 
-// A row of T, read in its compute type up to kChunk values at a time: in place,
-// or through a buffer, which keeps the last chunk.
+// A row of T, read in its compute type up to kChunk values at a time: in place, or through a
+// buffer, which keeps the last chunk.
 template <typename Isa, typename T, int64_t kChunk>
 class WideRow {
  public:
@@ -41,16 +41,15 @@ class WideRow {
   C buffer_[std::is_same_v<T, C> ? 1 : kChunk];
 };
 
-// The place where a chunk of an output is computed: in place, or in a buffer
-// that Store rounds to T. If it streams, Store writes past the caches, and the
-// caller must call FinishStreaming() (streaming_cpu.h) after the last row.
+// The place where a chunk of an output is computed: in place, or in a buffer that Store rounds to
+// T. If it streams, Store writes past the caches, and the caller must call FinishStreaming()
+// (streaming_cpu.h) after the last row.
 template <typename Isa, typename T, int64_t kChunk>
 class NarrowRow {
  public:
   using C = ComputeType<T>;
 
-  TENSORFLOW_EXT_INLINE explicit NarrowRow(bool streams = false)
-      : streams_(streams) {}
+  TENSORFLOW_EXT_INLINE explicit NarrowRow(bool streams = false) : streams_(streams) {}
 
   TENSORFLOW_EXT_INLINE C* Chunk(T* row) {
     if constexpr (std::is_same_v<T, C>) {
@@ -77,9 +76,8 @@ class NarrowRow {
   C buffer_[kChunk];
 };
 
-// Prefetches the lines of a row that is read or written after another row has
-// been summed. Both reads and writes wait for a line from memory, and these
-// lines have arrived by then.
+// Prefetches the lines of a row that is read or written after another row has been summed. Both
+// reads and writes wait for a line from memory, and these lines have arrived by then.
 template <typename T>
 class LinesAhead {
  public:
@@ -88,8 +86,7 @@ class LinesAhead {
     return size <= (1 << 16) / static_cast<int64_t>(sizeof(T));
   }
 
-  TENSORFLOW_EXT_INLINE LinesAhead(const T* row, bool asks)
-      : row_(row), asks_(asks) {}
+  TENSORFLOW_EXT_INLINE LinesAhead(const T* row, bool asks) : row_(row), asks_(asks) {}
 
   TENSORFLOW_EXT_INLINE LinesAhead From(int64_t begin) const {
     return LinesAhead(row_ + begin, asks_);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rows of a matrix on the GPU. The shortest rows share a warp, short ones
-// have a warp each, longer ones a block. A thread keeps its part of a short row
-// in registers; it reads a longer row again, from the cache.
+// The rows of a matrix on the GPU. The shortest rows share a warp, short ones have a warp each,
+// longer ones a block. A thread keeps its part of a short row in registers; it reads a longer row
+// again, from the cache.
 
 #ifndef TENSORFLOW_EXT_KERNELS_ROWS_GPU_CUH_
 #define TENSORFLOW_EXT_KERNELS_ROWS_GPU_CUH_
@@ -15,15 +15,14 @@
 namespace tensorflow_ext {
 namespace internal {
 
-// How a row is divided: among kThreads threads, in packs of kPack values that
-// one access moves. A thread holds up to kHeld packs; none if that is 0.
+// How a row is divided: among kThreads threads, in packs of kPack values that one access moves. A
+// thread holds up to kHeld packs; none if that is 0.
 template <int kThreadsOfARow, int kPackSize, int kHeldPacks>
 struct RowShape {
   static constexpr int kThreads = kThreadsOfARow;
   static constexpr int kPack = kPackSize;
   static constexpr int kHeld = kHeldPacks;
-  static constexpr int64_t kLargest =
-      kHeld > 0 ? int64_t{kThreads} * kPack* kHeld : INT64_MAX;
+  static constexpr int64_t kLargest = kHeld > 0 ? int64_t{kThreads} * kPack* kHeld : INT64_MAX;
   static constexpr int kRowsOfABlock = kBlockThreads / kThreads;
   // True if a thread holds so much that it may take more registers.
   static constexpr bool kHoldsMuch = kThreads == kBlockThreads && kHeld == 8;
@@ -50,10 +49,8 @@ class DeviceRow {
  public:
   using Pack = internal::Pack<T, Shape::kPack>;
 
-  __device__ __forceinline__ DeviceRow(const void* matrix, int64_t row,
-                                       int64_t size)
-      : row_(reinterpret_cast<const Pack*>(static_cast<const T*>(matrix) +
-                                           row * size)) {}
+  __device__ __forceinline__ DeviceRow(const void* matrix, int64_t row, int64_t size)
+      : row_(reinterpret_cast<const Pack*>(static_cast<const T*>(matrix) + row * size)) {}
   // For the first access to a pack, and for later ones.
   __device__ __forceinline__ Pack Read(int k, int64_t p) {
     if constexpr (Shape::kHeld > 0) {
@@ -75,8 +72,8 @@ class DeviceRow {
   Pack held_[Shape::kHeld > 0 ? Shape::kHeld : 1];
 };
 
-// Reduces the values of all threads of a row with the commutative `combine`.
-// All of them get the same bits. All threads of the block must call it.
+// Reduces the values of all threads of a row with the commutative `combine`. All of them get the
+// same bits. All threads of the block must call it.
 template <typename Shape, typename C, typename Combine>
 __device__ __forceinline__ C RowReduce(C value, Combine&& combine) {
 #pragma unroll
@@ -87,8 +84,7 @@ __device__ __forceinline__ C RowReduce(C value, Combine&& combine) {
     constexpr int kWarps = Shape::kThreads / kWarpThreads;
     __shared__ C values[kWarps];
     __syncthreads();  // The values before these have been read.
-    if (threadIdx.x % kWarpThreads == 0)
-      values[threadIdx.x / kWarpThreads] = value;
+    if (threadIdx.x % kWarpThreads == 0) values[threadIdx.x / kWarpThreads] = value;
     __syncthreads();
     value = values[0];
 #pragma unroll
@@ -111,8 +107,8 @@ __device__ __forceinline__ C RowMaximum(C value) {
   return RowReduce<Shape>(value, [](C a, C b) { return a < b ? b : a; });
 }
 
-// Rows are dealt out to blocks. All threads of a block run the loop together,
-// so they can exchange values in it:
+// Rows are dealt out to blocks. All threads of a block run the loop together, so they can exchange
+// values in it:
 //
 //   for (int64_t first = FirstRow<Shape>(); first < rows;
 //        first += RowStride<Shape>())
@@ -139,8 +135,8 @@ __device__ __forceinline__ bool IsFirstOfRow() {
   return threadIdx.x % Shape::kThreads == 0;
 }
 
-// Calls fn with the RowShape for rows of `size` values. Packs need aligned
-// addresses and rows that are whole numbers of packs.
+// Calls fn with the RowShape for rows of `size` values. Packs need aligned addresses and rows that
+// are whole numbers of packs.
 template <typename T, typename Fn>
 int DispatchRowShape(int64_t size, bool aligned, Fn&& fn) {
   constexpr int kPack = 16 / sizeof(T);

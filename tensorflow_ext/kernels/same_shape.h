@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rule of elementwise ops: all inputs and the output have the same shape.
-// For shape functions, kernels and XLA lowerings.
+// The rule of elementwise ops: all inputs and the output have the same shape. For shape functions,
+// kernels and XLA lowerings.
 
 #ifndef TENSORFLOW_EXT_KERNELS_SAME_SHAPE_H_
 #define TENSORFLOW_EXT_KERNELS_SAME_SHAPE_H_
@@ -28,44 +28,36 @@ inline std::string ArgumentName(const std::string& op, int index) {
 }
 
 // InvalidArgument that names the op, arguments 0 and `index`, and both shapes.
-inline absl::Status ShapesDiffer(const std::string& op,
-                                 const std::string& first_shape, int index,
+inline absl::Status ShapesDiffer(const std::string& op, const std::string& first_shape, int index,
                                  const std::string& shape) {
-  return ShapeError(
-      op, ArgumentName(op, index), shape,
-      absl::StrCat("that of '", ArgumentName(op, 0), "', ", first_shape));
+  return ShapeError(op, ArgumentName(op, index), shape,
+                    absl::StrCat("that of '", ArgumentName(op, 0), "', ", first_shape));
 }
 
-// For a kernel whose argument `index` has the shape `shape` and whose argument
-// 0 has the shape `first`. `op` is the kernel's type_string().
-inline absl::Status CheckSameShape(const std::string& op,
-                                   const tensorflow::TensorShape& first,
-                                   const tensorflow::TensorShape& shape,
-                                   int index = 1) {
+// For a kernel whose argument `index` has the shape `shape` and whose argument 0 has the shape
+// `first`. `op` is the kernel's type_string().
+inline absl::Status CheckSameShape(const std::string& op, const tensorflow::TensorShape& first,
+                                   const tensorflow::TensorShape& shape, int index = 1) {
   if (first == shape) return absl::OkStatus();
   return ShapesDiffer(op, first.DebugString(), index, shape.DebugString());
 }
 
-// The shape function of an op whose first `inputs` inputs have the same shape.
-// Unknown parts of one shape are taken from the others.
-inline absl::Status SameShape(const char* op,
-                              tensorflow::shape_inference::InferenceContext* c,
+// The shape function of an op whose first `inputs` inputs have the same shape. Unknown parts of one
+// shape are taken from the others.
+inline absl::Status SameShape(const char* op, tensorflow::shape_inference::InferenceContext* c,
                               int inputs = 2) {
   tensorflow::shape_inference::ShapeHandle merged = c->input(0);
   for (int i = 1; i < inputs; ++i) {
     const tensorflow::shape_inference::ShapeHandle before = merged;
     if (!c->Merge(before, c->input(i), &merged).ok()) {
-      return ShapesDiffer(op, c->DebugString(before), i,
-                          c->DebugString(c->input(i)));
+      return ShapesDiffer(op, c->DebugString(before), i, c->DebugString(c->input(i)));
     }
   }
   for (int i = 0; i < c->num_outputs(); ++i) c->set_output(i, merged);
   return absl::OkStatus();
 }
 inline auto SameShapeFn(const char* op, int inputs = 2) {
-  return [=](tensorflow::shape_inference::InferenceContext* c) {
-    return SameShape(op, c, inputs);
-  };
+  return [=](tensorflow::shape_inference::InferenceContext* c) { return SameShape(op, c, inputs); };
 }
 
 }  // namespace tensorflow_ext

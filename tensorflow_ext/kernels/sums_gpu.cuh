@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gradients that many threads add to. The sums have the compute type and are
-// rounded at the end if the output has another type.
+// Gradients that many threads add to. The sums have the compute type and are rounded at the end if
+// the output has another type.
 
 #ifndef TENSORFLOW_EXT_KERNELS_SUMS_GPU_CUH_
 #define TENSORFLOW_EXT_KERNELS_SUMS_GPU_CUH_
@@ -22,12 +22,10 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// Sets `size` > 0 sums to 0, calls `add(sum)` to launch the kernel that adds to
-// them, and writes them to `output`. The sums are in the output itself or, for
-// the 16-bit types, in `sums`.
+// Sets `size` > 0 sums to 0, calls `add(sum)` to launch the kernel that adds to them, and writes
+// them to `output`. The sums are in the output itself or, for the 16-bit types, in `sums`.
 template <typename T, typename Add>
-cudaError_t LaunchSums(float* sums, void* output, int64_t size,
-                       cudaStream_t stream, Add&& add) {
+cudaError_t LaunchSums(float* sums, void* output, int64_t size, cudaStream_t stream, Add&& add) {
   using C = ComputeType<T>;
   constexpr bool kApart = !std::is_same_v<T, C>;
   C* sum;
@@ -40,21 +38,20 @@ cudaError_t LaunchSums(float* sums, void* output, int64_t size,
   if (error == cudaSuccess) error = add(sum);
   if constexpr (kApart) {
     if (error == cudaSuccess) {
-      RoundKernel<<<GridBlocks(size), kBlockThreads, 0, stream>>>(
-          sum, static_cast<T*>(output), size);
+      RoundKernel<<<GridBlocks(size), kBlockThreads, 0, stream>>>(sum, static_cast<T*>(output),
+                                                                  size);
       error = cudaGetLastError();
     }
   }
   return error;
 }
 
-// Calls use(i) for the candidates i in [0, count) for which test(i) holds, in
-// ascending order. Each thread of the block tests some, and all threads use all
-// of them. use(i) finds at i % kBlockThreads what test(i) left in shared memory
-// at threadIdx.x. All kBlockThreads threads of the block must call this.
+// Calls use(i) for the candidates i in [0, count) for which test(i) holds, in ascending order. Each
+// thread of the block tests some, and all threads use all of them. use(i) finds at i %
+// kBlockThreads what test(i) left in shared memory at threadIdx.x. All kBlockThreads threads of the
+// block must call this.
 template <typename Test, typename Use>
-__device__ __forceinline__ void ForEachInOrder(int64_t count, Test&& test,
-                                               Use&& use) {
+__device__ __forceinline__ void ForEachInOrder(int64_t count, Test&& test, Use&& use) {
   constexpr int kWarps = kBlockThreads / 32;
   __shared__ unsigned int hits[kWarps];
   const int thread = static_cast<int>(threadIdx.x);

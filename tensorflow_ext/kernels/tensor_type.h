@@ -35,9 +35,7 @@ inline bool IsHalfType(NumericType type) {
 }
 
 // The buffer of a dense tensor, null if it is empty.
-inline const void* Data(const tensorflow::Tensor& tensor) {
-  return tensor.tensor_data().data();
-}
+inline const void* Data(const tensorflow::Tensor& tensor) { return tensor.tensor_data().data(); }
 inline void* Data(tensorflow::Tensor* tensor) {
   return const_cast<char*>(tensor->tensor_data().data());
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random numbers that are a function of a key and a counter: Threefry-2x32 with
-// 20 rounds, by J. Salmon et al., "Parallel Random Numbers: As Easy as 1, 2,
-// 3", SC 2011. The key gives direct access to any number of the sequence, so
-// results depend neither on the number of threads nor on which thread computes
-// them. Sums, rotations and exclusive ors give the same bits on every device.
+// Random numbers that are a function of a key and a counter: Threefry-2x32 with 20 rounds, by J.
+// Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011. The key gives direct
+// access to any number of the sequence, so results depend neither on the number of threads nor on
+// which thread computes them. Sums, rotations and exclusive ors give the same bits on every device.
 
 #ifndef TENSORFLOW_EXT_KERNELS_THREEFRY_H_
 #define TENSORFLOW_EXT_KERNELS_THREEFRY_H_
@@ -37,14 +36,12 @@ TENSORFLOW_EXT_HOST_DEVICE void MixFourTimes(Word& first, Word& second) {
 
 }  // namespace internal
 
-// 64 random bits; for each key this is a permutation of the counters. Word is
-// uint32_t or, in XLA lowerings, a 32-bit XlaOp, which has its own RotateLeft.
+// 64 random bits; for each key this is a permutation of the counters. Word is uint32_t or, in XLA
+// lowerings, a 32-bit XlaOp, which has its own RotateLeft.
 template <typename Word>
-TENSORFLOW_EXT_HOST_DEVICE Pair<Word> Threefry(const Pair<Word>& key,
-                                               const Pair<Word>& counter) {
+TENSORFLOW_EXT_HOST_DEVICE Pair<Word> Threefry(const Pair<Word>& key, const Pair<Word>& counter) {
   const Word k0 = key.first, k1 = key.second;
-  const Word k2 =
-      (k0 ^ k1) ^ 0x1bd11bda;  // The parity of Skein's key schedule.
+  const Word k2 = (k0 ^ k1) ^ 0x1bd11bda;  // The parity of Skein's key schedule.
   Word x0 = counter.first + k0, x1 = counter.second + k1;
   internal::MixFourTimes<13, 15, 26, 6>(x0, x1);
   x0 = x0 + k1;

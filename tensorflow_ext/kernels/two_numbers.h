@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two numbers in place of one, for the CPU's loops. Where an element takes many
-// operations, each waits for the one before, and those of the next element are
-// so far ahead that a processor sees few of them. Here the operations of two
-// elements alternate. On a first-generation EPYC with AVX2 this takes 0.72 to
-// 0.89 of the time for an element of an activation. The results have the same
-// bits. A functor declares that it uses only operators, comparisons and the
-// functions of elementary.h, as for XLA (elementwise.h):
+// Two numbers in place of one, for the CPU's loops. Where an element takes many operations, each
+// waits for the one before, and those of the next element are so far ahead that a processor sees
+// few of them. Here the operations of two elements alternate. On a first-generation EPYC with AVX2
+// this takes 0.72 to 0.89 of the time for an element of an activation. The results have the same
+// bits. A functor declares that it uses only operators, comparisons and the functions of
+// elementary.h, as for XLA (elementwise.h):
 //
 //   struct Mish {
 //     static constexpr bool kTwoAtOnce = true;
@@ -31,18 +30,13 @@ constexpr bool kTwoAtOnce<Functor, std::void_t<decltype(Functor::kTwoAtOnce)>> =
 struct TwoConditions {
   bool first, second;
 
-  friend TENSORFLOW_EXT_INLINE TwoConditions operator&(TwoConditions a,
-                                                       TwoConditions b) {
-    return {static_cast<bool>(a.first & b.first),
-            static_cast<bool>(a.second & b.second)};
+  friend TENSORFLOW_EXT_INLINE TwoConditions operator&(TwoConditions a, TwoConditions b) {
+    return {static_cast<bool>(a.first & b.first), static_cast<bool>(a.second & b.second)};
   }
-  friend TENSORFLOW_EXT_INLINE TwoConditions operator|(TwoConditions a,
-                                                       TwoConditions b) {
-    return {static_cast<bool>(a.first | b.first),
-            static_cast<bool>(a.second | b.second)};
+  friend TENSORFLOW_EXT_INLINE TwoConditions operator|(TwoConditions a, TwoConditions b) {
+    return {static_cast<bool>(a.first | b.first), static_cast<bool>(a.second | b.second)};
   }
-  friend TENSORFLOW_EXT_INLINE TwoConditions operator!=(TwoConditions a,
-                                                        TwoConditions b) {
+  friend TENSORFLOW_EXT_INLINE TwoConditions operator!=(TwoConditions a, TwoConditions b) {
     return {a.first != b.first, a.second != b.second};
   }
   friend TENSORFLOW_EXT_INLINE TwoConditions operator!(TwoConditions a) {
@@ -54,22 +48,17 @@ template <typename C>
 struct TwoNumbers {
   TwoNumbers() = default;
   // Both numbers are this constant.
-  template <typename Number,
-            typename = std::enable_if_t<std::is_arithmetic_v<Number>>>
+  template <typename Number, typename = std::enable_if_t<std::is_arithmetic_v<Number>>>
   TENSORFLOW_EXT_INLINE explicit TwoNumbers(Number number)
       : first(static_cast<C>(number)), second(static_cast<C>(number)) {}
-  TENSORFLOW_EXT_INLINE TwoNumbers(C first, C second)
-      : first(first), second(second) {}
+  TENSORFLOW_EXT_INLINE TwoNumbers(C first, C second) : first(first), second(second) {}
 
   C first, second;
 
-  friend TENSORFLOW_EXT_INLINE TwoNumbers operator-(TwoNumbers x) {
-    return {-x.first, -x.second};
-  }
-#define TENSORFLOW_EXT_TWO_OPERATOR(Result, sign)                   \
-  friend TENSORFLOW_EXT_INLINE Result operator sign(TwoNumbers x,   \
-                                                    TwoNumbers y) { \
-    return {x.first sign y.first, x.second sign y.second};          \
+  friend TENSORFLOW_EXT_INLINE TwoNumbers operator-(TwoNumbers x) { return {-x.first, -x.second}; }
+#define TENSORFLOW_EXT_TWO_OPERATOR(Result, sign)                                 \
+  friend TENSORFLOW_EXT_INLINE Result operator sign(TwoNumbers x, TwoNumbers y) { \
+    return {x.first sign y.first, x.second sign y.second};                        \
   }
   TENSORFLOW_EXT_TWO_OPERATOR(TwoNumbers, +)
   TENSORFLOW_EXT_TWO_OPERATOR(TwoNumbers, -)
@@ -90,31 +79,27 @@ struct RealOf<TwoNumbers<C>> {
 };
 
 template <typename C>
-TENSORFLOW_EXT_INLINE TwoNumbers<C> Where(TwoConditions conditions,
-                                          TwoNumbers<C> a, TwoNumbers<C> b) {
-  return {Where(conditions.first, a.first, b.first),
-          Where(conditions.second, a.second, b.second)};
+TENSORFLOW_EXT_INLINE TwoNumbers<C> Where(TwoConditions conditions, TwoNumbers<C> a,
+                                          TwoNumbers<C> b) {
+  return {Where(conditions.first, a.first, b.first), Where(conditions.second, a.second, b.second)};
 }
 
 template <typename C>
-TENSORFLOW_EXT_INLINE TwoNumbers<C> Where(bool condition, TwoNumbers<C> a,
-                                          TwoNumbers<C> b) {
-  return {Where(condition, a.first, b.first),
-          Where(condition, a.second, b.second)};
+TENSORFLOW_EXT_INLINE TwoNumbers<C> Where(bool condition, TwoNumbers<C> a, TwoNumbers<C> b) {
+  return {Where(condition, a.first, b.first), Where(condition, a.second, b.second)};
 }
 
 template <typename C>
 TENSORFLOW_EXT_INLINE TwoNumbers<C> PowerOfTwo(TwoNumbers<C> rounded) {
-  return {internal::PowerOfTwo(rounded.first),
-          internal::PowerOfTwo(rounded.second)};
+  return {internal::PowerOfTwo(rounded.first), internal::PowerOfTwo(rounded.second)};
 }
 template <typename C>
 TENSORFLOW_EXT_INLINE TwoNumbers<C> LeadingHalf(TwoNumbers<C> x) {
   return {internal::LeadingHalf(x.first), internal::LeadingHalf(x.second)};
 }
 
-// Functions that take bits apart or come from the C library. Exp, Erf, Tanh and
-// so on alternate by themselves.
+// Functions that take bits apart or come from the C library. Exp, Erf, Tanh and so on alternate by
+// themselves.
 #define TENSORFLOW_EXT_TWO_FUNCTION(Name)                     \
   template <typename C>                                       \
   TENSORFLOW_EXT_INLINE TwoNumbers<C> Name(TwoNumbers<C> x) { \

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Common base of the larger ops' <op>_kernels.cc. They all have the same
-// structure: a class derived from TypedOp has Compute, which checks the
-// arguments and allocates the outputs, and a virtual Launch. One class for the
-// CPU and one for the GPU override Launch.
+// Common base of the larger ops' <op>_kernels.cc. They all have the same structure: a class derived
+// from TypedOp has Compute, which checks the arguments and allocates the outputs, and a virtual
+// Launch. One class for the CPU and one for the GPU override Launch.
 //
 //   class XOp : public TypedOp {
 //    public:
@@ -56,12 +55,11 @@ class TypedOp : public OpKernel {
   const NumericType type_;
 };
 
-// Float sums for an output of `size` elements if its type needs them, else
-// nothing.
-inline absl::Status AllocateSums(OpKernelContext* context, NumericType type,
-                                 int64_t size, Tensor* sums) {
-  return context->allocate_temp(
-      tensorflow::DT_FLOAT, TensorShape({IsHalfType(type) ? size : 0}), sums);
+// Float sums for an output of `size` elements if its type needs them, else nothing.
+inline absl::Status AllocateSums(OpKernelContext* context, NumericType type, int64_t size,
+                                 Tensor* sums) {
+  return context->allocate_temp(tensorflow::DT_FLOAT, TensorShape({IsHalfType(type) ? size : 0}),
+                                sums);
 }
 
 }  // namespace tensorflow_ext

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * libtensorflow_ext_loader.so: for TF_LoadLibrary of a process with any version
- * of TensorFlow. It loads libtensorflow_ext.so from the folder next to it that
- * is named after that version, such as 2.21. If that folder is missing, or its
- * library cannot be loaded, TF_LoadLibrary fails with a reason; for
- * libtensorflow_ext.so itself it only reports 'undefined symbol'. It fails only
- * once: the system does not unload the loader, so a second call runs no
- * constructor and succeeds.
+ * libtensorflow_ext_loader.so: for TF_LoadLibrary of a process with any version of TensorFlow. It
+ * loads libtensorflow_ext.so from the folder next to it that is named after that version, such as
+ * 2.21. If that folder is missing, or its library cannot be loaded, TF_LoadLibrary fails with a
+ * reason; for libtensorflow_ext.so itself it only reports 'undefined symbol'. It fails only once:
+ * the system does not unload the loader, so a second call runs no constructor and succeeds.
  *
  * Uses only TensorFlow's C interface, which is the same in all versions.
  */
@@ -23,10 +21,8 @@
 /* Declarations of tensorflow/c/ops.h, which a C compiler rejects. */
 typedef struct TF_OpDefinitionBuilder TF_OpDefinitionBuilder;
 TF_OpDefinitionBuilder* TF_NewOpDefinitionBuilder(const char* op_name);
-void TF_OpDefinitionBuilderAddInput(TF_OpDefinitionBuilder* builder,
-                                    const char* input_spec);
-void TF_RegisterOpDefinition(TF_OpDefinitionBuilder* builder,
-                             TF_Status* status);
+void TF_OpDefinitionBuilderAddInput(TF_OpDefinitionBuilder* builder, const char* input_spec);
+void TF_RegisterOpDefinition(TF_OpDefinitionBuilder* builder, TF_Status* status);
 const char* TF_Version(void);
 
 static const char kLibrary[] = "libtensorflow_ext.so";
@@ -35,9 +31,9 @@ static const char kLibrary[] = "libtensorflow_ext.so";
 #define PATH(result, ...) \
   if (asprintf(&result, __VA_ARGS__) < 0) abort() /* no memory */
 
-/* Makes TF_LoadLibrary fail with these words. A constructor returns nothing,
- * but the registry that TF_LoadLibrary fills refuses an op with a wrong
- * definition and quotes the mistake in its error. */
+/* Makes TF_LoadLibrary fail with these words. A constructor returns nothing, but the registry that
+ * TF_LoadLibrary fills refuses an op with a wrong definition and quotes the mistake in its
+ * error. */
 static void Refuse(const char* words) {
   TF_OpDefinitionBuilder* builder = TF_NewOpDefinitionBuilder("TfExt>Loader");
   TF_OpDefinitionBuilderAddInput(builder, words);
@@ -54,8 +50,7 @@ static char* Minor(const char* version) {
 }
 
 static int IsVersion(const struct dirent* entry) {
-  return strspn(entry->d_name, "0123456789.") == strlen(entry->d_name) &&
-         entry->d_name[0] != '.';
+  return strspn(entry->d_name, "0123456789.") == strlen(entry->d_name) && entry->d_name[0] != '.';
 }
 
 /* The versions with a folder, as "2.20, 2.21"; the caller frees the string. */
@@ -78,9 +73,7 @@ __attribute__((constructor)) static void Load(void) {
   Dl_info self;
   if (dladdr((const void*)&kLibrary, &self) == 0) return;
   const char* slash = strrchr(self.dli_fname, '/');
-  char* folder = slash == NULL
-                     ? strdup(".")
-                     : strndup(self.dli_fname, slash - self.dli_fname);
+  char* folder = slash == NULL ? strdup(".") : strndup(self.dli_fname, slash - self.dli_fname);
   char* minor = Minor(TF_Version());
   char* library;
   PATH(library, "%s/%s/%s", folder, minor, kLibrary);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// IsFirstCopy() asks about libtensorflow_ext.so. Another op library always
-// registers its own ops, so the answer is constant.
+// IsFirstCopy() asks about libtensorflow_ext.so. Another op library always registers its own ops,
+// so the answer is constant.
 
 #include "tensorflow_ext/base/first_copy.h"
 

@@ -40,8 +40,7 @@ constexpr char kDescribeSavedModel[] = "TfExt>DescribeSavedModel";
 
 absl::Status DescribeSavedModelShape(InferenceContext* c) {
   ShapeHandle directory;
-  TF_RETURN_IF_ERROR(InferRank(c, kDescribeSavedModel, "directory", 0, 0,
-                               kScalar, &directory));
+  TF_RETURN_IF_ERROR(InferRank(c, kDescribeSavedModel, "directory", 0, 0, kScalar, &directory));
   c->set_output(0, c->Vector(c->UnknownDim()));
   return absl::OkStatus();
 }
@@ -76,33 +75,28 @@ namespace {
 
 class DescribeSavedModelOp : public OpKernel {
  public:
-  explicit DescribeSavedModelOp(OpKernelConstruction* context)
-      : OpKernel(context) {
+  explicit DescribeSavedModelOp(OpKernelConstruction* context) : OpKernel(context) {
     OP_REQUIRES_OK(context, context->GetAttr("tags", &tags_));
   }
 
   void Compute(OpKernelContext* context) override {
     const Tensor& directory = context->input(0);
-    OP_REQUIRES_OK(context, CheckRank(kDescribeSavedModel, "directory",
-                                      directory.shape(), 0, kScalar));
+    OP_REQUIRES_OK(context,
+                   CheckRank(kDescribeSavedModel, "directory", directory.shape(), 0, kScalar));
     const std::string folder(directory.scalar<tstring>()());
     const absl::StatusOr<std::vector<std::string>> found = Describe(folder);
-    OP_REQUIRES(
-        context, found.ok(),
-        tensorflow::errors::CreateWithUpdatedMessage(
-            found.status(),
-            absl::StrCat(kDescribeSavedModel, ": argument 'directory' is '",
-                         folder, "': ", found.status().message())));
+    OP_REQUIRES(context, found.ok(),
+                tensorflow::errors::CreateWithUpdatedMessage(
+                    found.status(), absl::StrCat(kDescribeSavedModel, ": argument 'directory' is '",
+                                                 folder, "': ", found.status().message())));
     Tensor* lines = nullptr;
     const auto count = static_cast<int64_t>(found->size());
-    OP_REQUIRES_OK(context,
-                   context->allocate_output(0, TensorShape({count}), &lines));
+    OP_REQUIRES_OK(context, context->allocate_output(0, TensorShape({count}), &lines));
     std::copy(found->begin(), found->end(), lines->vec<tstring>().data());
   }
 
  private:
-  absl::StatusOr<std::vector<std::string>> Describe(
-      const std::string& folder) const {
+  absl::StatusOr<std::vector<std::string>> Describe(const std::string& folder) const {
     tensorflow::SavedModel model;
     TF_RETURN_IF_ERROR(tensorflow::ReadSavedModel(folder, &model));
     using Tags = std::unordered_set<std::string>;
@@ -116,17 +110,15 @@ class DescribeSavedModelOp : public OpKernel {
       others.push_back(absl::StrCat("[", absl::StrJoin(tags, ", "), "]"));
     }
     return absl::NotFoundError(
-        absl::StrCat("it has no graph with the tags [",
-                     absl::StrJoin(tags_, ", "), "]; those there are: ",
-                     others.empty() ? "none" : absl::StrJoin(others, ", "),
+        absl::StrCat("it has no graph with the tags [", absl::StrJoin(tags_, ", "),
+                     "]; those there are: ", others.empty() ? "none" : absl::StrJoin(others, ", "),
                      ". Give the attribute 'tags' the tags of one of them"));
   }
 
   std::vector<std::string> tags_;
 };
-REGISTER_KERNEL_BUILDER(
-    Name("TfExt>DescribeSavedModel").Device(tensorflow::DEVICE_CPU),
-    DescribeSavedModelOp);
+REGISTER_KERNEL_BUILDER(Name("TfExt>DescribeSavedModel").Device(tensorflow::DEVICE_CPU),
+                        DescribeSavedModelOp);
 
 }  // namespace
 }  // namespace tensorflow_ext

@@ -33,21 +33,19 @@ using tensorflow::SignatureDef;
 using tensorflow::TensorInfo;
 
 // TensorFlow initializes a model with these; its users do not need them.
-constexpr const char* kInitializers[] = {"__saved_model_init_op",
-                                         "__saved_model_train_op"};
+constexpr const char* kInitializers[] = {"__saved_model_init_op", "__saved_model_train_op"};
 
 std::string Shape(const tensorflow::TensorShapeProto& shape) {
   if (shape.unknown_rank()) return "unknown";
-  return absl::StrCat("[",
-                      absl::StrJoin(shape.dim(), ",",
-                                    [](std::string* out, const auto& dim) {
-                                      absl::StrAppend(out, dim.size());
-                                    }),
-                      "]");
+  return absl::StrCat(
+      "[",
+      absl::StrJoin(shape.dim(), ",",
+                    [](std::string* out, const auto& dim) { absl::StrAppend(out, dim.size()); }),
+      "]");
 }
 
-// The node of a tensor's name ("node", "node:1") or of a node's input, which
-// may be a control input ("^node").
+// The node of a tensor's name ("node", "node:1") or of a node's input, which may be a control input
+// ("^node").
 std::string NodeOf(absl::string_view name) {
   if (absl::StartsWith(name, "^")) name.remove_prefix(1);
   return std::string(name.substr(0, name.rfind(':')));
@@ -90,24 +88,22 @@ class Describer {
     return absl::OkStatus();
   }
 
-  absl::Status Signature(const std::string& name,
-                         const SignatureDef& signature) {
+  absl::Status Signature(const std::string& name, const SignatureDef& signature) {
     for (bool output : {false, true}) {
       const char* what = output ? "output" : "input";
       std::map<std::string, TensorInfo> tensors;
-      for (const auto& [key, info] :
-           output ? signature.outputs() : signature.inputs()) {
+      for (const auto& [key, info] : output ? signature.outputs() : signature.inputs()) {
         AddTensors(key, info, &tensors);
       }
       std::set<std::string> reached;
       for (const auto& [key, info] : tensors) {
-        TF_RETURN_IF_ERROR(Line({"signature", name, what, key, info.name(),
-                                 tensorflow::DataTypeString(info.dtype()),
-                                 Shape(info.tensor_shape())}));
+        TF_RETURN_IF_ERROR(
+            Line({"signature", name, what, key, info.name(),
+                  tensorflow::DataTypeString(info.dtype()), Shape(info.tensor_shape())}));
         if (!nodes_.count(NodeOf(info.name()))) {
-          return absl::InvalidArgumentError(
-              absl::StrCat(what, " '", key, "' of signature '", name, "' is '",
-                           info.name(), "', and the graph has no such node"));
+          return absl::InvalidArgumentError(absl::StrCat(what, " '", key, "' of signature '", name,
+                                                         "' is '", info.name(),
+                                                         "', and the graph has no such node"));
         }
         if (output) Reach(NodeOf(info.name()), &reached);
       }
@@ -125,8 +121,7 @@ class Describer {
            {std::tuple<const char*, std::string, tensorflow::DataType>{
                 "/values", sparse.values_tensor_name(), info.dtype()},
             {"/indices", sparse.indices_tensor_name(), tensorflow::DT_INT64},
-            {"/dense_shape", sparse.dense_shape_tensor_name(),
-             tensorflow::DT_INT64}}) {
+            {"/dense_shape", sparse.dense_shape_tensor_name(), tensorflow::DT_INT64}}) {
         TensorInfo& tensor = (*tensors)[key + part];
         tensor.set_name(name);
         tensor.set_dtype(type);
@@ -145,8 +140,7 @@ class Describer {
   absl::Status Saver() {
     const tensorflow::SaverDef& saver = meta_graph_.saver_def();
     if (!saver.filename_tensor_name().empty()) {
-      TF_RETURN_IF_ERROR(
-          Line({"saver", "filename", saver.filename_tensor_name()}));
+      TF_RETURN_IF_ERROR(Line({"saver", "filename", saver.filename_tensor_name()}));
     }
     if (!saver.save_tensor_name().empty()) {
       TF_RETURN_IF_ERROR(Copies(NodeOf(saver.save_tensor_name())));
@@ -158,8 +152,7 @@ class Describer {
     return absl::OkStatus();
   }
 
-  // Adds the nodes that copy a signature's variable to a variable that `save`
-  // writes.
+  // Adds the nodes that copy a signature's variable to a variable that `save` writes.
   absl::Status Copies(const std::string& save) {
     std::set<std::string> saved;
     Reach(save, &saved);
@@ -170,8 +163,7 @@ class Describer {
       }
       const auto read = nodes_.find(NodeOf(node.input(1)));
       if (read != nodes_.end() && read->second->op() == "ReadVariableOp" &&
-          read->second->input_size() > 0 &&
-          of_signatures_.count(NodeOf(read->second->input(0)))) {
+          read->second->input_size() > 0 && of_signatures_.count(NodeOf(read->second->input(0)))) {
         TF_RETURN_IF_ERROR(Line({"saver", "copy", node.name()}));
       }
     }
@@ -192,8 +184,7 @@ class Describer {
     }
   }
 
-  absl::Status Variables(const std::string& signature,
-                         const std::set<std::string>& reached) {
+  absl::Status Variables(const std::string& signature, const std::set<std::string>& reached) {
     for (const NodeDef& node : meta_graph_.graph_def().node()) {
       if (node.op() != "VarHandleOp" || !reached.count(node.name())) continue;
       tensorflow::DataType type;
@@ -211,17 +202,14 @@ class Describer {
     return absl::OkStatus();
   }
 
-  // Finds the trainable variables. TensorFlow 2 marks saved objects; the last
-  // inputs of a call are the objects that its function captured. TensorFlow 1
-  // marks names.
+  // Finds the trainable variables. TensorFlow 2 marks saved objects; the last inputs of a call are
+  // the objects that its function captured. TensorFlow 1 marks names.
   void ReadTrainable() {
-    const tensorflow::SavedObjectGraph& objects =
-        meta_graph_.object_graph_def();
+    const tensorflow::SavedObjectGraph& objects = meta_graph_.object_graph_def();
     for (const NodeDef& node : meta_graph_.graph_def().node()) {
       auto attribute = node.attr().find("f");
       if (attribute == node.attr().end()) continue;
-      auto function =
-          objects.concrete_functions().find(attribute->second.func().name());
+      auto function = objects.concrete_functions().find(attribute->second.func().name());
       if (function == objects.concrete_functions().end()) continue;
       const auto& captured = function->second.bound_inputs();
       int inputs = 0;
@@ -230,8 +218,7 @@ class Describer {
       }
       for (int i = 0; i < captured.size(); ++i) {
         const int input = inputs - captured.size() + i;
-        if (input < 0 || captured[i] < 0 ||
-            captured[i] >= objects.nodes_size()) {
+        if (input < 0 || captured[i] < 0 || captured[i] >= objects.nodes_size()) {
           continue;
         }
         const tensorflow::SavedObject& object = objects.nodes(captured[i]);
@@ -259,8 +246,7 @@ class Describer {
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> MetaGraphLines(
-    const MetaGraphDef& meta_graph) {
+absl::StatusOr<std::vector<std::string>> MetaGraphLines(const MetaGraphDef& meta_graph) {
   Describer describer(meta_graph);
   TF_RETURN_IF_ERROR(describer.Run());
   return describer.lines();

@@ -26,71 +26,60 @@ using Named = DerivativeGraph::Named;
 using Outcome = GradientFinding::Outcome;
 
 absl::Status Refuse(const std::string& said, const std::string& expected) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("CheckGradient: ", said, "; expected ", expected));
+  return absl::InvalidArgumentError(absl::StrCat("CheckGradient: ", said, "; expected ", expected));
 }
 
 absl::Status CheckTensors(const Scope& scope, const std::vector<Output>& all,
                           const std::string& name) {
   for (size_t k = 0; k < all.size(); ++k) {
     const tensorflow::Node* node = all[k].node();
-    if (node == nullptr || scope.graph()->FindNodeId(node->id()) != node ||
-        all[k].index() < 0 || all[k].index() >= node->num_outputs()) {
-      return Refuse(absl::StrCat(name, "[", k, "] is no tensor"),
-                    "one of the scope's graph");
+    if (node == nullptr || scope.graph()->FindNodeId(node->id()) != node || all[k].index() < 0 ||
+        all[k].index() >= node->num_outputs()) {
+      return Refuse(absl::StrCat(name, "[", k, "] is no tensor"), "one of the scope's graph");
     }
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckArguments(const Scope& scope, const std::vector<Output>& x,
-                            const std::vector<Tensor>& x_values,
-                            const std::vector<Output>& y,
+                            const std::vector<Tensor>& x_values, const std::vector<Output>& y,
                             const GradientCheckOptions& options) {
   TF_RETURN_IF_ERROR(scope.status());
   TF_RETURN_IF_ERROR(CheckTensors(scope, x, "x"));
   TF_RETURN_IF_ERROR(CheckTensors(scope, y, "y"));
   if (x.size() != x_values.size()) {
-    return Refuse(absl::StrCat(x_values.size(), " values of ", x.size(), " x"),
-                  "one of each");
+    return Refuse(absl::StrCat(x_values.size(), " values of ", x.size(), " x"), "one of each");
   }
   for (size_t k = 0; k < x.size(); ++k) {
     if (x[k].type() != x_values[k].dtype()) {
-      return Refuse(
-          absl::StrCat("x_values[", k, "] is ",
-                       DataTypeString(x_values[k].dtype())),
-          absl::StrCat(DataTypeString(x[k].type()), ", as x[", k, "]"));
+      return Refuse(absl::StrCat("x_values[", k, "] is ", DataTypeString(x_values[k].dtype())),
+                    absl::StrCat(DataTypeString(x[k].type()), ", as x[", k, "]"));
     }
   }
   if (options.order < 1) {
     return Refuse(absl::StrCat("order ", options.order), "1 or more");
   }
   if (options.elements < 1 || options.directions < 0) {
-    return Refuse(absl::StrCat("elements ", options.elements, ", directions ",
-                               options.directions),
+    return Refuse(absl::StrCat("elements ", options.elements, ", directions ", options.directions),
                   "at least 1 and 0");
   }
-  if (!(options.relative_tolerance >= 0 && options.absolute_tolerance >= 0 &&
-        options.step >= 0 && options.nondeterminism >= 0)) {
+  if (!(options.relative_tolerance >= 0 && options.absolute_tolerance >= 0 && options.step >= 0 &&
+        options.nondeterminism >= 0)) {
     return Refuse("a negative tolerance or step", "0 or more");
   }
   for (int index : options.required) {
-    if (index < 0 || index >= static_cast<int>(x.size()) ||
-        !HasGradient(x[index].type())) {
-      return Refuse(absl::StrCat("required ", index),
-                    "the index of a floating or complex x");
+    if (index < 0 || index >= static_cast<int>(x.size()) || !HasGradient(x[index].type())) {
+      return Refuse(absl::StrCat("required ", index), "the index of a floating or complex x");
     }
   }
   return absl::OkStatus();
 }
 
-std::vector<Named> WithGradient(const std::vector<Output>& all,
-                                const std::string& title) {
+std::vector<Named> WithGradient(const std::vector<Output>& all, const std::string& title) {
   std::vector<Named> named;
   for (size_t k = 0; k < all.size(); ++k) {
     if (!HasGradient(all[k].type())) continue;
-    named.push_back({all[k].name(),
-                     absl::StrCat(title, "[", k, "] (", all[k].name(), ")")});
+    named.push_back({all[k].name(), absl::StrCat(title, "[", k, "] (", all[k].name(), ")")});
   }
   return named;
 }
@@ -102,13 +91,11 @@ struct Parts {
   DerivativeGraph::Feeds feeds;
 };
 
-absl::StatusOr<FedGraph> MakeGraph(const GraphDef& graph_def,
-                                   const Parts& parts,
+absl::StatusOr<FedGraph> MakeGraph(const GraphDef& graph_def, const Parts& parts,
                                    const GradientCheckOptions& options) {
   FedGraph fed;
-  TF_ASSIGN_OR_RETURN(fed.graph, DerivativeGraph::Create(
-                                     graph_def, parts.sources, parts.outputs,
-                                     options.order, options.initializers));
+  TF_ASSIGN_OR_RETURN(fed.graph, DerivativeGraph::Create(graph_def, parts.sources, parts.outputs,
+                                                         options.order, options.initializers));
   fed.feeds = parts.feeds;
   if (fed.graph->orders().empty()) return fed.graph->failure();
   TF_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, fed.Outputs(1));
@@ -124,8 +111,7 @@ absl::StatusOr<FedGraph> MakeGraph(const GraphDef& graph_def,
 
 // The same graph in double; its graph is null if there is none.
 FedGraph MakeWideGraph(const GraphDef& graph_def, const Parts& parts,
-                       const GradientCheckOptions& options,
-                       const FedGraph& own) {
+                       const GradientCheckOptions& options, const FedGraph& own) {
   std::vector<std::string> names = options.initializers;
   for (const auto& feed : parts.feeds) names.push_back(feed.first);
   for (const Named& output : parts.outputs) names.push_back(output.tensor);
@@ -137,8 +123,7 @@ FedGraph MakeWideGraph(const GraphDef& graph_def, const Parts& parts,
     return FedGraph();
   }
   for (size_t k = 0; k < own.graph->orders().size(); ++k) {
-    if (fed->graph->orders()[k].outputs.size() !=
-        own.graph->orders()[k].outputs.size()) {
+    if (fed->graph->orders()[k].outputs.size() != own.graph->orders()[k].outputs.size()) {
       return FedGraph();
     }
   }
@@ -151,17 +136,15 @@ const char* Word(Outcome outcome) {
 }
 
 std::string Line(const GradientFinding& finding) {
-  return absl::StrCat("order ", finding.order, ", ", finding.check, ", ",
-                      finding.subject, ": ", Word(finding.outcome),
-                      finding.message.empty() ? "" : ": ", finding.message);
+  return absl::StrCat("order ", finding.order, ", ", finding.check, ", ", finding.subject, ": ",
+                      Word(finding.outcome), finding.message.empty() ? "" : ": ", finding.message);
 }
 
 }  // namespace
 
 bool GradientReport::passed() const {
-  return std::none_of(findings.begin(), findings.end(), [](const auto& found) {
-    return found.outcome == Outcome::kFailed;
-  });
+  return std::none_of(findings.begin(), findings.end(),
+                      [](const auto& found) { return found.outcome == Outcome::kFailed; });
 }
 
 std::string GradientReport::ToString() const {
@@ -173,10 +156,8 @@ std::string GradientReport::ToString() const {
 }
 
 absl::Status CheckGradient(const Scope& scope, const std::vector<Output>& x,
-                           const std::vector<Tensor>& x_values,
-                           const std::vector<Output>& y,
-                           const GradientCheckOptions& options,
-                           GradientReport* report) {
+                           const std::vector<Tensor>& x_values, const std::vector<Output>& y,
+                           const GradientCheckOptions& options, GradientReport* report) {
   GradientReport unwanted;
   if (report == nullptr) report = &unwanted;
   *report = GradientReport();
@@ -198,17 +179,14 @@ absl::Status CheckGradient(const Scope& scope, const std::vector<Output>& x,
   if (own.spacing > Spacing(tensorflow::DT_DOUBLE)) {
     wide = MakeWideGraph(graph_def, parts, options, own);
   }
-  const bool in_double =
-      wide.graph != nullptr || own.spacing == Spacing(tensorflow::DT_DOUBLE);
+  const bool in_double = wide.graph != nullptr || own.spacing == Spacing(tensorflow::DT_DOUBLE);
   report->type = in_double ? "double" : kOwnType;
 
-  OrderCheck check(options, std::move(own), std::move(wide),
-                   std::move(required), report);
+  OrderCheck check(options, std::move(own), std::move(wide), std::move(required), report);
   TF_RETURN_IF_ERROR(check.Run());
   for (const GradientFinding& finding : report->findings) {
     if (finding.outcome == Outcome::kFailed) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(Line(finding), "\n", report->ToString()));
+      return absl::FailedPreconditionError(absl::StrCat(Line(finding), "\n", report->ToString()));
     }
   }
   return absl::OkStatus();

@@ -30,15 +30,14 @@ using tensorflow::Tensor;
 using Named = DerivativeGraph::Named;
 
 std::string NodeOf(const std::string& name) {
-  const auto id = tensorflow::ParseTensorName(
-      name.compare(0, 1, "^") == 0 ? name.substr(1) : name);
+  const auto id = tensorflow::ParseTensorName(name.compare(0, 1, "^") == 0 ? name.substr(1) : name);
   return std::string(id.node());
 }
 
 absl::Status Import(const GraphDef& graph_def, const Scope& scope) {
   tensorflow::ImportGraphDefOptions options;
-  TF_RETURN_IF_ERROR(tensorflow::ImportGraphDef(
-      options, graph_def, scope.graph(), /*refiner=*/nullptr));
+  TF_RETURN_IF_ERROR(
+      tensorflow::ImportGraphDef(options, graph_def, scope.graph(), /*refiner=*/nullptr));
   std::vector<Node*> order;
   tensorflow::GetReversePostOrder(*scope.graph(), &order);
   for (Node* node : order) {
@@ -49,9 +48,7 @@ absl::Status Import(const GraphDef& graph_def, const Scope& scope) {
 
 std::string UnusedPrefix(const GraphDef& graph_def) {
   std::string prefix = "check_gradient";
-  const auto is_used = [&](const auto& node) {
-    return absl::StartsWith(node.name(), prefix);
-  };
+  const auto is_used = [&](const auto& node) { return absl::StartsWith(node.name(), prefix); };
   while (absl::c_any_of(graph_def.node(), is_used)) prefix += "_";
   return prefix;
 }
@@ -73,17 +70,18 @@ std::set<int> Ancestors(const std::vector<Output>& outputs) {
 }
 
 // Calls AddSymbolicGradients, which refuses sources that lead to no output.
-absl::StatusOr<std::vector<Output>> AddGradients(
-    const Scope& scope, const std::vector<Output>& outputs,
-    const std::vector<Output>& sources, const std::vector<Output>& upstreams) {
+absl::StatusOr<std::vector<Output>> AddGradients(const Scope& scope,
+                                                 const std::vector<Output>& outputs,
+                                                 const std::vector<Output>& sources,
+                                                 const std::vector<Output>& upstreams) {
   const std::set<int> ancestors = Ancestors(outputs);
   std::vector<Output> reached, found;
   for (const Output& source : sources) {
     if (ancestors.count(source.node()->id())) reached.push_back(source);
   }
   if (!reached.empty()) {
-    TF_RETURN_IF_ERROR(tensorflow::AddSymbolicGradients(scope, outputs, reached,
-                                                        upstreams, &found));
+    TF_RETURN_IF_ERROR(
+        tensorflow::AddSymbolicGradients(scope, outputs, reached, upstreams, &found));
   }
   std::vector<Output> gradients;
   auto next = found.begin();
@@ -94,9 +92,7 @@ absl::StatusOr<std::vector<Output>> AddGradients(
   return gradients;
 }
 
-bool IsThere(const Output& gradient) {
-  return gradient.node() != nullptr && gradient.index() >= 0;
-}
+bool IsThere(const Output& gradient) { return gradient.node() != nullptr && gradient.index() >= 0; }
 
 std::vector<Named> GradientNames(const std::vector<Output>& gradients,
                                  const std::vector<Named>& sources) {
@@ -109,17 +105,17 @@ std::vector<Named> GradientNames(const std::vector<Output>& gradients,
 }
 
 // Adds one order: `sources` and `outputs` become those of the next.
-absl::StatusOr<DerivativeGraph::Order> AddOrder(
-    const Scope& scope, const std::vector<Named>& source_names,
-    const std::vector<Named>& output_names, std::vector<Output>* sources,
-    std::vector<Output>* outputs) {
+absl::StatusOr<DerivativeGraph::Order> AddOrder(const Scope& scope,
+                                                const std::vector<Named>& source_names,
+                                                const std::vector<Named>& output_names,
+                                                std::vector<Output>* sources,
+                                                std::vector<Output>* outputs) {
   DerivativeGraph::Order order{source_names, output_names};
   std::vector<Output> ends, upstreams;
   for (const Output& output : *outputs) {
     // AddSymbolicGradients is wrong if one output leads to another.
     ends.push_back(tensorflow::ops::Identity(scope, output));
-    upstreams.push_back(tensorflow::ops::Placeholder(
-        scope.WithOpName("upstream"), output.type()));
+    upstreams.push_back(tensorflow::ops::Placeholder(scope.WithOpName("upstream"), output.type()));
     order.upstreams.push_back(upstreams.back().name());
   }
   TF_RETURN_IF_ERROR(scope.status());
@@ -127,9 +123,8 @@ absl::StatusOr<DerivativeGraph::Order> AddOrder(
                       AddGradients(scope, ends, *sources, upstreams));
   order.gradients = GradientNames(gradients, source_names);
   for (size_t k = 0; ends.size() > 1 && k < ends.size(); ++k) {
-    TF_ASSIGN_OR_RETURN(
-        const std::vector<Output> alone,
-        AddGradients(scope, {ends[k]}, *sources, {upstreams[k]}));
+    TF_ASSIGN_OR_RETURN(const std::vector<Output> alone,
+                        AddGradients(scope, {ends[k]}, *sources, {upstreams[k]}));
     order.alone.push_back(GradientNames(alone, source_names));
   }
   sources->insert(sources->end(), upstreams.begin(), upstreams.end());
@@ -174,8 +169,7 @@ void WidenAttribute(tensorflow::AttrValue* attribute) {
 
 }  // namespace
 
-GraphDef InDouble(const GraphDef& graph_def,
-                  const std::vector<std::string>& names) {
+GraphDef InDouble(const GraphDef& graph_def, const std::vector<std::string>& names) {
   std::map<std::string, const tensorflow::NodeDef*> nodes;
   for (const auto& node : graph_def.node()) nodes[node.name()] = &node;
   std::set<std::string> needed;
@@ -204,8 +198,7 @@ GraphDef InDouble(const GraphDef& graph_def,
 }
 
 absl::StatusOr<std::unique_ptr<DerivativeGraph>> DerivativeGraph::Create(
-    const GraphDef& graph_def, std::vector<Named> sources,
-    std::vector<Named> outputs, int order,
+    const GraphDef& graph_def, std::vector<Named> sources, std::vector<Named> outputs, int order,
     const std::vector<std::string>& initializers) {
   const Scope root = Scope::NewRootScope();
   TF_RETURN_IF_ERROR(Import(graph_def, root));
@@ -222,8 +215,7 @@ absl::StatusOr<std::unique_ptr<DerivativeGraph>> DerivativeGraph::Create(
       break;
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
-      sources.push_back({added->upstreams[i],
-                         absl::StrCat("upstream of ", outputs[i].title)});
+      sources.push_back({added->upstreams[i], absl::StrCat("upstream of ", outputs[i].title)});
     }
     outputs.clear();
     for (const Named& gradient : added->gradients) {
@@ -236,8 +228,7 @@ absl::StatusOr<std::unique_ptr<DerivativeGraph>> DerivativeGraph::Create(
   graph->session_.reset(tensorflow::NewSession(tensorflow::SessionOptions()));
   TF_RETURN_IF_ERROR(graph->session_->Create(whole));
   if (!initializers.empty()) {
-    TF_RETURN_IF_ERROR(
-        graph->session_->Run({}, {}, initializers, /*outputs=*/nullptr));
+    TF_RETURN_IF_ERROR(graph->session_->Run({}, {}, initializers, /*outputs=*/nullptr));
   }
   return graph;
 }

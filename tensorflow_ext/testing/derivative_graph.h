@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A copy of a graph with its gradients, their gradients and so on, in a
-// session.
+// A copy of a graph with its gradients, their gradients and so on, in a session.
 
 #ifndef TENSORFLOW_EXT_TESTING_DERIVATIVE_GRAPH_H_
 #define TENSORFLOW_EXT_TESTING_DERIVATIVE_GRAPH_H_
@@ -19,9 +18,8 @@
 
 namespace tensorflow_ext {
 
-// The graph with double in place of narrower types, reduced to the nodes that
-// lead to `names`, tensors or nodes. Functions do not change, so a graph that
-// calls them may become invalid.
+// The graph with double in place of narrower types, reduced to the nodes that lead to `names`,
+// tensors or nodes. Functions do not change, so a graph that calls them may become invalid.
 tensorflow::GraphDef InDouble(const tensorflow::GraphDef& graph_def,
                               const std::vector<std::string>& names);
 
@@ -45,12 +43,11 @@ class DerivativeGraph {
     std::vector<std::vector<Named>> alone;
   };
 
-  // Adds the gradients of `outputs` by `sources`, up to `order`. After a
-  // failure there are fewer `orders`, and `failure` gives the reason.
+  // Adds the gradients of `outputs` by `sources`, up to `order`. After a failure there are fewer
+  // `orders`, and `failure` gives the reason.
   static absl::StatusOr<std::unique_ptr<DerivativeGraph>> Create(
-      const tensorflow::GraphDef& graph_def, std::vector<Named> sources,
-      std::vector<Named> outputs, int order,
-      const std::vector<std::string>& initializers);
+      const tensorflow::GraphDef& graph_def, std::vector<Named> sources, std::vector<Named> outputs,
+      int order, const std::vector<std::string>& initializers);
 
   const std::vector<Order>& orders() const { return orders_; }
   const absl::Status& failure() const { return failure_; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Derivatives by difference quotients, their accuracy, and a test of gradients
-// against them. (check_gradient of Python does the same.)
+// Derivatives by difference quotients, their accuracy, and a test of gradients against them.
+// (check_gradient of Python does the same.)
 
 #ifndef TENSORFLOW_EXT_TESTING_DIFFERENCES_H_
 #define TENSORFLOW_EXT_TESTING_DIFFERENCES_H_
@@ -59,26 +59,22 @@ struct Judged {
 // Compares the gradients of a weighted sum of a function's outputs.
 class Differences {
  public:
-  using Evaluate =
-      std::function<absl::StatusOr<std::vector<Numbers>>(int, const Numbers&)>;
+  using Evaluate = std::function<absl::StatusOr<std::vector<Numbers>>(int, const Numbers&)>;
 
-  // `evaluate` computes the outputs with one argument replaced in `values`,
-  // rounded by `round` to the argument's type; `spacing` is that of the type in
-  // which it computes. `step`: 0 chooses one.
-  Differences(Evaluate evaluate,
-              std::function<Numbers(int, const Numbers&)> round,
-              std::vector<Numbers> values, std::vector<Numbers> weights,
-              double spacing, double step);
+  // `evaluate` computes the outputs with one argument replaced in `values`, rounded by `round` to
+  // the argument's type; `spacing` is that of the type in which it computes. `step`: 0 chooses one.
+  Differences(Evaluate evaluate, std::function<Numbers(int, const Numbers&)> round,
+              std::vector<Numbers> values, std::vector<Numbers> weights, double spacing,
+              double step);
 
   // Judges the gradient by one argument, at some of its elements.
-  absl::StatusOr<std::vector<Judged>> JudgeElements(
-      int source, const Numbers& gradient,
-      const std::vector<int64_t>& positions, Tolerance tolerance);
+  absl::StatusOr<std::vector<Judged>> JudgeElements(int source, const Numbers& gradient,
+                                                    const std::vector<int64_t>& positions,
+                                                    Tolerance tolerance);
 
-  // Judges all elements, moved at once by `signs`; if they are wrong, the
-  // smallest part of them that is wrong.
-  absl::StatusOr<Judged> JudgeDirection(int source, const Numbers& gradient,
-                                        const Numbers& signs,
+  // Judges all elements, moved at once by `signs`; if they are wrong, the smallest part of them
+  // that is wrong.
+  absl::StatusOr<Judged> JudgeDirection(int source, const Numbers& gradient, const Numbers& signs,
                                         Tolerance tolerance);
 
  private:
@@ -87,15 +83,13 @@ class Differences {
 
   double Scale(int source, int64_t position) const;
   std::vector<double> CarefulSteps() const;
-  absl::StatusOr<Level> LevelOf(int source, const Numbers& direction,
-                                double step, bool sides);
+  absl::StatusOr<Level> LevelOf(int source, const Numbers& direction, double step, bool sides);
   absl::StatusOr<Slope> Quick(int source, const Numbers& direction);
   absl::StatusOr<Slope> Careful(int source, const Numbers& direction);
   absl::StatusOr<Slope> SlopeOf(const Task& task, bool careful);
   absl::StatusOr<Judged> Judge(const Task& task, const Slope& quick);
-  absl::StatusOr<Judged> JudgePart(int source, const Numbers& gradient,
-                                   const Numbers& signs, Tolerance tolerance,
-                                   std::vector<int64_t> positions);
+  absl::StatusOr<Judged> JudgePart(int source, const Numbers& gradient, const Numbers& signs,
+                                   Tolerance tolerance, std::vector<int64_t> positions);
 
   Evaluate evaluate_;
   std::function<Numbers(int, const Numbers&)> round_;

@@ -12,11 +12,10 @@
 
 namespace tensorflow_ext {
 
-// Describes the judged gradient by `like`, which is called `title`. `there`:
-// true if there is a gradient; `required`: true if there must be one.
+// Describes the judged gradient by `like`, which is called `title`. `there`: true if there is a
+// gradient; `required`: true if there must be one.
 GradientFinding DifferencesFinding(int order, const std::string& title,
-                                   const tensorflow::Tensor& like, bool there,
-                                   bool required,
+                                   const tensorflow::Tensor& like, bool there, bool required,
                                    const std::vector<Judged>& judged);
 
 }  // namespace tensorflow_ext

@@ -24,9 +24,7 @@ using Outcome = GradientFinding::Outcome;
 using Random = std::mt19937_64;
 
 // A number in [0, 1), the same on every machine, unlike std's distributions.
-double Uniform(Random* random) {
-  return std::ldexp(static_cast<double>((*random)() >> 11), -53);
-}
+double Uniform(Random* random) { return std::ldexp(static_cast<double>((*random)() >> 11), -53); }
 
 // Random signs, 1 or -1.
 Numbers Signs(size_t count, Random* random) {
@@ -77,15 +75,13 @@ void FedGraph::Feed(const std::string& name, const Tensor& tensor) {
 }
 
 Tensor FedGraph::Fed(const std::string& name) const {
-  const auto found =
-      std::find_if(feeds.begin(), feeds.end(),
-                   [&](const auto& feed) { return feed.first == name; });
+  const auto found = std::find_if(feeds.begin(), feeds.end(),
+                                  [&](const auto& feed) { return feed.first == name; });
   return found->second;
 }
 
-OrderCheck::OrderCheck(const GradientCheckOptions& options, FedGraph own,
-                       FedGraph wide, std::set<std::string> required,
-                       GradientReport* report)
+OrderCheck::OrderCheck(const GradientCheckOptions& options, FedGraph own, FedGraph wide,
+                       std::set<std::string> required, GradientReport* report)
     : options_(options),
       own_(std::move(own)),
       wide_(std::move(wide)),
@@ -106,8 +102,7 @@ absl::Status OrderCheck::Run() {
     if (k > static_cast<int>(own_.graph->orders().size())) {
       const absl::Status& failure = own_.graph->failure();
       if (!failure.ok()) {
-        return absl::Status(failure.code(),
-                            absl::StrCat("order ", k, ": ", failure.message()));
+        return absl::Status(failure.code(), absl::StrCat("order ", k, ": ", failure.message()));
       }
       return absl::OkStatus();
     }
@@ -117,9 +112,8 @@ absl::Status OrderCheck::Run() {
   return absl::OkStatus();
 }
 
-void OrderCheck::Add(int order, const std::string& check,
-                     const std::string& subject, Outcome outcome,
-                     const std::string& message) {
+void OrderCheck::Add(int order, const std::string& check, const std::string& subject,
+                     Outcome outcome, const std::string& message) {
   report_->findings.push_back({order, check, subject, outcome, message});
 }
 
@@ -138,10 +132,8 @@ absl::StatusOr<bool> OrderCheck::RunOrder(int k) {
     own_.Feed(order.upstreams[i], upstreams.back());
   }
   const std::vector<std::string> names = TensorNames(order.gradients);
-  TF_ASSIGN_OR_RETURN(const std::vector<Tensor> found,
-                      own_.graph->Run(own_.feeds, names));
-  TF_ASSIGN_OR_RETURN(const std::vector<Tensor> again,
-                      own_.graph->Run(own_.feeds, names));
+  TF_ASSIGN_OR_RETURN(const std::vector<Tensor> found, own_.graph->Run(own_.feeds, names));
+  TF_ASSIGN_OR_RETURN(const std::vector<Tensor> again, own_.graph->Run(own_.feeds, names));
   // One per source; zeros if it has none.
   std::vector<Numbers> gradients;
   bool fits = true;
@@ -164,15 +156,15 @@ absl::StatusOr<bool> OrderCheck::RunOrder(int k) {
   return true;
 }
 
-bool OrderCheck::Fits(int k, const std::string& title, const Tensor& source,
-                      const Tensor& gradient, const Tensor& again) {
+bool OrderCheck::Fits(int k, const std::string& title, const Tensor& source, const Tensor& gradient,
+                      const Tensor& again) {
   std::string wrong;
   if (gradient.dtype() != source.dtype()) {
-    wrong = absl::StrCat("type ", DataTypeString(gradient.dtype()),
-                         ", expected ", DataTypeString(source.dtype()));
+    wrong = absl::StrCat("type ", DataTypeString(gradient.dtype()), ", expected ",
+                         DataTypeString(source.dtype()));
   } else if (gradient.shape() != source.shape()) {
-    wrong = absl::StrCat("shape ", gradient.shape().DebugString(),
-                         ", expected ", source.shape().DebugString());
+    wrong = absl::StrCat("shape ", gradient.shape().DebugString(), ", expected ",
+                         source.shape().DebugString());
   } else {
     wrong = NotFinite(gradient);
   }
@@ -185,15 +177,14 @@ bool OrderCheck::Fits(int k, const std::string& title, const Tensor& source,
     if (std::memcmp(&a[p], &b[p], sizeof(double)) == 0) continue;
     if (std::abs(a[p] - b[p]) <= options_.nondeterminism) continue;
     Add(k, "same bits twice", title, Outcome::kFailed,
-        absl::StrCat("two runs differ: ", a[p], " and ", b[p], " at ",
-                     IndexOf(p, gradient)));
+        absl::StrCat("two runs differ: ", a[p], " and ", b[p], " at ", IndexOf(p, gradient)));
     return false;
   }
   return true;
 }
 
-// True if the copy in double runs and agrees with the graph: an op may compute
-// something else in another type.
+// True if the copy in double runs and agrees with the graph: an op may compute something else in
+// another type.
 absl::StatusOr<bool> OrderCheck::WideAgrees(int k) const {
   const auto wide = wide_.Outputs(k);
   if (!wide.ok()) return false;
@@ -237,13 +228,11 @@ absl::Status OrderCheck::Differ(int k, const std::vector<Numbers>& gradients,
   for (const Tensor& upstream : upstreams) {
     weights.push_back(ToNumbers(upstream));
   }
-  const auto evaluate =
-      [&](int source,
-          const Numbers& numbers) -> absl::StatusOr<std::vector<Numbers>> {
+  const auto evaluate = [&](int source,
+                            const Numbers& numbers) -> absl::StatusOr<std::vector<Numbers>> {
     FedGraph moved{nullptr, run->feeds};
     moved.Feed(order.sources[source].tensor, ToTensor(numbers, likes[source]));
-    const auto tensors =
-        run->graph->Run(moved.feeds, TensorNames(order.outputs));
+    const auto tensors = run->graph->Run(moved.feeds, TensorNames(order.outputs));
     std::vector<Numbers> outputs;
     if (absl::IsInvalidArgument(tensors.status())) {
       // The graph refuses these values.
@@ -261,22 +250,19 @@ absl::Status OrderCheck::Differ(int k, const std::vector<Numbers>& gradients,
   const auto round = [&](int source, const Numbers& numbers) {
     return ToNumbers(ToTensor(numbers, likes[source]));
   };
-  Differences differences(evaluate, round, values, weights, run->spacing,
-                          options_.step);
+  Differences differences(evaluate, round, values, weights, run->spacing, options_.step);
   for (size_t i = 0; i < values.size(); ++i) {
     const bool there = !own_.order(k).gradients[i].tensor.empty();
-    TF_ASSIGN_OR_RETURN(const std::vector<Judged> judged,
-                        JudgeAll(&differences, i, gradients[i]));
-    const bool required =
-        k == 1 && required_.count(order.sources[i].tensor) > 0;
-    report_->findings.push_back(DifferencesFinding(
-        k, order.sources[i].title, likes[i], there, required, judged));
+    TF_ASSIGN_OR_RETURN(const std::vector<Judged> judged, JudgeAll(&differences, i, gradients[i]));
+    const bool required = k == 1 && required_.count(order.sources[i].tensor) > 0;
+    report_->findings.push_back(
+        DifferencesFinding(k, order.sources[i].title, likes[i], there, required, judged));
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Judged>> OrderCheck::JudgeAll(
-    Differences* differences, int source, const Numbers& gradient) {
+absl::StatusOr<std::vector<Judged>> OrderCheck::JudgeAll(Differences* differences, int source,
+                                                         const Numbers& gradient) {
   std::vector<int64_t> positions(gradient.size());
   std::iota(positions.begin(), positions.end(), 0);
   const bool large = static_cast<int64_t>(positions.size()) > options_.elements;
@@ -288,13 +274,12 @@ absl::StatusOr<std::vector<Judged>> OrderCheck::JudgeAll(
     positions.resize(options_.elements);
     std::sort(positions.begin(), positions.end());
   }
-  TF_ASSIGN_OR_RETURN(
-      std::vector<Judged> judged,
-      differences->JudgeElements(source, gradient, positions, tolerance_));
+  TF_ASSIGN_OR_RETURN(std::vector<Judged> judged,
+                      differences->JudgeElements(source, gradient, positions, tolerance_));
   for (int n = 0; large && n < options_.directions; ++n) {
     const Numbers signs = Signs(gradient.size(), &random_);
-    TF_ASSIGN_OR_RETURN(Judged along, differences->JudgeDirection(
-                                          source, gradient, signs, tolerance_));
+    TF_ASSIGN_OR_RETURN(Judged along,
+                        differences->JudgeDirection(source, gradient, signs, tolerance_));
     judged.push_back(std::move(along));
   }
   return judged;
@@ -322,10 +307,8 @@ absl::Status OrderCheck::Alone(int k, const std::vector<Tensor>& upstreams) {
                             own_.graph->Run(feeds, {gradient.tensor}));
         return ToNumbers(found[0]);
       };
-      TF_ASSIGN_OR_RETURN(const Numbers expected,
-                          numbers(order.gradients[s], zeros.feeds));
-      TF_ASSIGN_OR_RETURN(const Numbers alone,
-                          numbers(order.alone[i][s], own_.feeds));
+      TF_ASSIGN_OR_RETURN(const Numbers expected, numbers(order.gradients[s], zeros.feeds));
+      TF_ASSIGN_OR_RETURN(const Numbers alone, numbers(order.alone[i][s], own_.feeds));
       wrong = Apart(alone, expected, source, order.sources[s].title);
     }
     Add(k, "one output alone", order.outputs[i].title,
@@ -334,12 +317,11 @@ absl::Status OrderCheck::Alone(int k, const std::vector<Tensor>& upstreams) {
   return absl::OkStatus();
 }
 
-std::string OrderCheck::Apart(const Numbers& found, const Numbers& expected,
-                              const Tensor& like,
+std::string OrderCheck::Apart(const Numbers& found, const Numbers& expected, const Tensor& like,
                               const std::string& title) const {
   if (found.size() != expected.size()) {
-    return absl::StrCat("gradient by ", title, ": ", found.size(),
-                        " numbers, expected ", expected.size());
+    return absl::StrCat("gradient by ", title, ": ", found.size(), " numbers, expected ",
+                        expected.size());
   }
   double largest = 0;
   for (double number : expected) {
@@ -348,8 +330,8 @@ std::string OrderCheck::Apart(const Numbers& found, const Numbers& expected,
   for (size_t p = 0; p < found.size(); ++p) {
     const double limit = tolerance_.absolute + tolerance_.relative * largest;
     if (std::abs(found[p] - expected[p]) <= limit) continue;
-    return absl::StrCat("gradient by ", title, " at ", IndexOf(p, like), ": ",
-                        found[p], ", with zeros for the others ", expected[p]);
+    return absl::StrCat("gradient by ", title, " at ", IndexOf(p, like), ": ", found[p],
+                        ", with zeros for the others ", expected[p]);
   }
   return "";
 }

@@ -21,16 +21,13 @@
 
 namespace tensorflow_ext {
 
-// A graph and its feeds: the inputs, then the upstream gradients of every
-// order.
+// A graph and its feeds: the inputs, then the upstream gradients of every order.
 struct FedGraph {
   std::unique_ptr<DerivativeGraph> graph;
   DerivativeGraph::Feeds feeds;
   double spacing = 0;
 
-  const DerivativeGraph::Order& order(int k) const {
-    return graph->orders()[k - 1];
-  }
+  const DerivativeGraph::Order& order(int k) const { return graph->orders()[k - 1]; }
 
   // The outputs of an order.
   absl::StatusOr<std::vector<tensorflow::Tensor>> Outputs(int k) const;
@@ -45,8 +42,8 @@ inline constexpr char kOwnType[] = "the graph's own type";
 
 class OrderCheck {
  public:
-  // `wide`: the same graph in double; its graph is null if there is none.
-  // `required`: the tensors that must have a gradient.
+  // `wide`: the same graph in double; its graph is null if there is none. `required`: the tensors
+  // that must have a gradient.
   OrderCheck(const GradientCheckOptions& options, FedGraph own, FedGraph wide,
              std::set<std::string> required, GradientReport* report);
 
@@ -59,17 +56,14 @@ class OrderCheck {
   // Returns true if the next order makes sense.
   absl::StatusOr<bool> RunOrder(int k);
   bool Fits(int k, const std::string& title, const tensorflow::Tensor& source,
-            const tensorflow::Tensor& gradient,
-            const tensorflow::Tensor& again);
+            const tensorflow::Tensor& gradient, const tensorflow::Tensor& again);
   absl::StatusOr<bool> WideAgrees(int k) const;
   absl::Status Differ(int k, const std::vector<Numbers>& gradients,
                       const std::vector<tensorflow::Tensor>& upstreams);
-  absl::StatusOr<std::vector<Judged>> JudgeAll(Differences* differences,
-                                               int source,
+  absl::StatusOr<std::vector<Judged>> JudgeAll(Differences* differences, int source,
                                                const Numbers& gradient);
   absl::Status Alone(int k, const std::vector<tensorflow::Tensor>& upstreams);
-  std::string Apart(const Numbers& found, const Numbers& expected,
-                    const tensorflow::Tensor& like,
+  std::string Apart(const Numbers& found, const Numbers& expected, const tensorflow::Tensor& like,
                     const std::string& title) const;
 
   const GradientCheckOptions options_;

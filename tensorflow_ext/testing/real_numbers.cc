@@ -40,8 +40,7 @@ int64_t Count(const Tensor& tensor) {
 
 bool HasGradient(DataType dtype) {
   return dtype == tensorflow::DT_HALF || dtype == tensorflow::DT_BFLOAT16 ||
-         dtype == tensorflow::DT_FLOAT || dtype == tensorflow::DT_DOUBLE ||
-         IsComplex(dtype);
+         dtype == tensorflow::DT_FLOAT || dtype == tensorflow::DT_DOUBLE || IsComplex(dtype);
 }
 
 DataType Widened(DataType dtype) {
@@ -80,8 +79,7 @@ Tensor ToTensor(const Numbers& numbers, const Tensor& like) {
 
 Tensor Widen(const Tensor& tensor) {
   if (!HasGradient(tensor.dtype())) return tensor;
-  return ToTensor(ToNumbers(tensor),
-                  Tensor(Widened(tensor.dtype()), tensor.shape()));
+  return ToTensor(ToNumbers(tensor), Tensor(Widened(tensor.dtype()), tensor.shape()));
 }
 
 std::string IndexOf(int64_t position, const Tensor& tensor) {
@@ -96,8 +94,7 @@ std::string IndexOf(int64_t position, const Tensor& tensor) {
     index[d] = position % tensor.dim_size(d);
     position /= tensor.dim_size(d);
   }
-  return absl::StrCat("[", absl::StrJoin(index, ", "), "]",
-                      part.empty() ? "" : " ", part);
+  return absl::StrCat("[", absl::StrJoin(index, ", "), "]", part.empty() ? "" : " ", part);
 }
 
 }  // namespace tensorflow_ext

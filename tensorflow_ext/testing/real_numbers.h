@@ -28,11 +28,9 @@ double Spacing(tensorflow::DataType dtype);
 Numbers ToNumbers(const tensorflow::Tensor& tensor);
 
 // The numbers in the type and shape of `like`, rounded.
-tensorflow::Tensor ToTensor(const Numbers& numbers,
-                            const tensorflow::Tensor& like);
+tensorflow::Tensor ToTensor(const Numbers& numbers, const tensorflow::Tensor& like);
 
-// The same numbers in double or complex double. Types without gradients do not
-// change.
+// The same numbers in double or complex double. Types without gradients do not change.
 tensorflow::Tensor Widen(const tensorflow::Tensor& tensor);
 
 // The index of a number in a tensor, as "[1, 2] (real)".

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lowerings made from the functors of elementwise.h and broadcast.h. These
-// functors must use only operators, comparisons and the functions of
-// elementary.h and trigonometric.h (Where for a choice):
+// Lowerings made from the functors of elementwise.h and broadcast.h. These functors must use only
+// operators, comparisons and the functions of elementary.h and trigonometric.h (Where for a
+// choice):
 //
 //   REGISTER_LOWERING(Name("TfExt>Mish"), FunctorLowering<Mish>);
 //   REGISTER_LOWERING(Name("TfExt>MultiplyLeft"),
@@ -45,24 +45,21 @@ struct XlaBits {
 
 }  // namespace internal
 
-// A tensor of element type C in place of a number of type C. A constant becomes
-// a scalar, which broadcasts, when it meets a tensor.
+// A tensor of element type C in place of a number of type C. A constant becomes a scalar, which
+// broadcasts, when it meets a tensor.
 template <typename C>
 class XlaNumber {
  public:
   XlaNumber() = default;
-  template <typename Constant,
-            typename = std::enable_if_t<std::is_arithmetic_v<Constant>>>
-  explicit XlaNumber(Constant constant)
-      : constant_(static_cast<C>(constant)), is_constant_(true) {}
+  template <typename Constant, typename = std::enable_if_t<std::is_arithmetic_v<Constant>>>
+  explicit XlaNumber(Constant constant) : constant_(static_cast<C>(constant)), is_constant_(true) {}
   explicit XlaNumber(xla::XlaOp op) : op_(op) {}
 
   bool is_constant() const { return is_constant_; }
   C constant() const { return constant_; }
   // The tensor; for a constant, a scalar.
   xla::XlaOp op() const {
-    return is_constant_ ? xla::ConstantR0(xla::CurrentBuilder(),
-                                          internal::kXlaType<C>, constant_)
+    return is_constant_ ? xla::ConstantR0(xla::CurrentBuilder(), internal::kXlaType<C>, constant_)
                         : op_;
   }
 
@@ -114,16 +111,14 @@ struct RealOf<XlaNumber<C>> {
 // ----- Functions that elementary.h and trigonometric.h leave to T. -----
 
 template <typename C>
-XlaNumber<C> Where(xla::XlaOp condition, const XlaNumber<C>& a,
-                   const XlaNumber<C>& b) {
+XlaNumber<C> Where(xla::XlaOp condition, const XlaNumber<C>& a, const XlaNumber<C>& b) {
   return XlaNumber<C>(xla::Select(condition, a.op(), b.op()));
 }
 
-#define TENSORFLOW_EXT_XLA_FUNCTION(Name)                     \
-  template <typename C>                                       \
-  XlaNumber<C> Name(const XlaNumber<C>& x) {                  \
-    return x.is_constant() ? XlaNumber<C>(Name(x.constant())) \
-                           : XlaNumber<C>(xla::Name(x.op())); \
+#define TENSORFLOW_EXT_XLA_FUNCTION(Name)                                                        \
+  template <typename C>                                                                          \
+  XlaNumber<C> Name(const XlaNumber<C>& x) {                                                     \
+    return x.is_constant() ? XlaNumber<C>(Name(x.constant())) : XlaNumber<C>(xla::Name(x.op())); \
   }
 TENSORFLOW_EXT_XLA_FUNCTION(Abs)
 TENSORFLOW_EXT_XLA_FUNCTION(Atan)
@@ -151,11 +146,9 @@ XlaNumber<C> CopySign(const XlaNumber<C>& magnitude, const XlaNumber<C>& sign) {
     return std::signbit(sign.constant()) ? -positive : positive;
   }
   using Bits = internal::XlaBits<C>;
-  const xla::XlaOp sign_bit =
-      xla::BitcastConvertType(sign.op(), Bits::kType) & Bits::kLowest;
+  const xla::XlaOp sign_bit = xla::BitcastConvertType(sign.op(), Bits::kType) & Bits::kLowest;
   return XlaNumber<C>(xla::BitcastConvertType(
-      xla::BitcastConvertType(positive.op(), Bits::kType) | sign_bit,
-      internal::kXlaType<C>));
+      xla::BitcastConvertType(positive.op(), Bits::kType) | sign_bit, internal::kXlaType<C>));
 }
 
 template <typename C>
@@ -176,15 +169,14 @@ XlaNumber<C> Log2(const XlaNumber<C>& x) {
   return Log(x) * XlaNumber<C>(1.44269504088896340736);
 }
 
-// As in exponential.h, because on a CPU that takes half the time of XLA's own
-// functions. Rounding is a separate operation, because XLA folds constants that
-// are added, including those that round a sum.
+// As in exponential.h, because on a CPU that takes half the time of XLA's own functions. Rounding
+// is a separate operation, because XLA folds constants that are added, including those that round a
+// sum.
 template <typename C>
 XlaNumber<C> PowerOfTwo(const XlaNumber<C>& rounded) {
   using Bits = internal::XlaBits<C>;
   return XlaNumber<C>(xla::BitcastConvertType(
-      xla::ShiftLeft(xla::BitcastConvertType(rounded.op(), Bits::kType),
-                     Bits::kMantissa),
+      xla::ShiftLeft(xla::BitcastConvertType(rounded.op(), Bits::kType), Bits::kMantissa),
       internal::kXlaType<C>));
 }
 
@@ -194,8 +186,7 @@ XlaNumber<C> ExpOfMinus(const XlaNumber<C>& x) {
   if (x.is_constant()) return T(ExpOfMinus(x.constant()));
   const T n = RoundToEven(x * T(-1.44269504088896340736));
   return internal::Joined(
-      internal::SplitReduced(x + n * T(internal::kLn2High<C>),
-                             n * T(internal::kLn2Low<C>),
+      internal::SplitReduced(x + n * T(internal::kLn2High<C>), n * T(internal::kLn2Low<C>),
                              n + T(internal::kRounding<C>)),
       x);
 }
@@ -206,19 +197,17 @@ XlaNumber<C> Exp2OfMinus(const XlaNumber<C>& x) {
   if (x.is_constant()) return T(Exp2OfMinus(x.constant()));
   const T n = RoundToEven(x), r = x - n;
   const T power = PowerOfTwo(T(internal::kRounding<C>) - n);
-  return Where(x > T(kExp2Limit<C>), T(0),
-               (T(1) + r * internal::SlopeOfExp2(r)) * power);
+  return Where(x > T(kExp2Limit<C>), T(0), (T(1) + r * internal::SlopeOfExp2(r)) * power);
 }
 
 template <typename C>
 XlaNumber<C> TanhValue(const XlaNumber<C>& x) {
-  return x.is_constant() ? XlaNumber<C>(TanhValue(x.constant()))
-                         : XlaNumber<C>(xla::Tanh(x.op()));
+  return x.is_constant() ? XlaNumber<C>(TanhValue(x.constant())) : XlaNumber<C>(xla::Tanh(x.op()));
 }
 
-// Computes the smaller of the values at x and -x; the rest follows without a
-// division. XLA keeps it for everything in a graph that depends on it. The
-// value uses it only once, so XLA need not keep it if nothing else does.
+// Computes the smaller of the values at x and -x; the rest follows without a division. XLA keeps it
+// for everything in a graph that depends on it. The value uses it only once, so XLA need not keep
+// it if nothing else does.
 template <typename C>
 Logistic<XlaNumber<C>> Sigmoid(const XlaNumber<C>& x) {
   using T = XlaNumber<C>;
@@ -275,8 +264,7 @@ void LowerIn(const Functor& functor, absl::Span<const xla::XlaOp> inputs,
 
 // Computes in the compute type, which `inputs` have.
 template <bool kIntegers, typename Functor>
-void Lower(const Functor& functor, absl::Span<const xla::XlaOp> inputs,
-           LoweringContext* context) {
+void Lower(const Functor& functor, absl::Span<const xla::XlaOp> inputs, LoweringContext* context) {
   const xla::PrimitiveType type = context->ComputeType(0);
   if constexpr (kIntegers) {
     if (type == xla::S32) return LowerIn<int32_t>(functor, inputs, context);
@@ -297,8 +285,8 @@ absl::Status ReadFunctor(LoweringConstruction* context, Functor* functor) {
 
 }  // namespace internal
 
-// The lowering of an op whose inputs have one shape. It computes in their
-// compute type and rounds once. Attributes are read as in elementwise_op.h.
+// The lowering of an op whose inputs have one shape. It computes in their compute type and rounds
+// once. Attributes are read as in elementwise_op.h.
 template <typename Functor>
 class FunctorLowering : public Lowering {
  public:

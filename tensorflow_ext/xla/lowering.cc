@@ -11,8 +11,8 @@
 #include "tensorflow_ext/base/compatibility.h"
 // clang-format on
 
-// TensorFlow's headers define XLA's client, but lowerings see only pointers to
-// it. Declaring it here halves the compile time of this file.
+// TensorFlow's headers define XLA's client, but lowerings see only pointers to it. Declaring it
+// here halves the compile time of this file.
 #define XLA_CLIENT_CLIENT_H_
 #define XLA_CLIENT_LOCAL_CLIENT_H_
 namespace xla {
@@ -40,47 +40,33 @@ using tensorflow::TensorShape;
 
 // ----- The node. -----
 
-const std::string& LoweringConstruction::op() const {
-  return context_->def().op();
-}
-bool LoweringConstruction::HasAttr(const char* name) const {
-  return context_->HasAttr(name);
-}
-absl::Status LoweringConstruction::GetAttr(const char* name,
-                                           bool* value) const {
+const std::string& LoweringConstruction::op() const { return context_->def().op(); }
+bool LoweringConstruction::HasAttr(const char* name) const { return context_->HasAttr(name); }
+absl::Status LoweringConstruction::GetAttr(const char* name, bool* value) const {
   return context_->GetAttr(name, value);
 }
-absl::Status LoweringConstruction::GetAttr(const char* name,
-                                           int32_t* value) const {
+absl::Status LoweringConstruction::GetAttr(const char* name, int32_t* value) const {
   return context_->GetAttr(name, value);
 }
-absl::Status LoweringConstruction::GetAttr(const char* name,
-                                           int64_t* value) const {
+absl::Status LoweringConstruction::GetAttr(const char* name, int64_t* value) const {
   return context_->GetAttr(name, value);
 }
-absl::Status LoweringConstruction::GetAttr(const char* name,
-                                           float* value) const {
+absl::Status LoweringConstruction::GetAttr(const char* name, float* value) const {
   return context_->GetAttr(name, value);
 }
-absl::Status LoweringConstruction::GetAttr(const char* name,
-                                           std::string* value) const {
+absl::Status LoweringConstruction::GetAttr(const char* name, std::string* value) const {
   return context_->GetAttr(name, value);
 }
-absl::Status LoweringConstruction::GetAttr(const char* name,
-                                           tensorflow::DataType* value) const {
+absl::Status LoweringConstruction::GetAttr(const char* name, tensorflow::DataType* value) const {
   return context_->GetAttr(name, value);
 }
 
 // ----- Its arguments. -----
 
-const std::string& LoweringContext::op() const {
-  return context_->op_kernel().type_string();
-}
+const std::string& LoweringContext::op() const { return context_->op_kernel().type_string(); }
 int LoweringContext::num_inputs() const { return context_->num_inputs(); }
 int LoweringContext::num_outputs() const { return context_->num_outputs(); }
-xla::XlaBuilder* LoweringContext::builder() const {
-  return context_->builder();
-}
+xla::XlaBuilder* LoweringContext::builder() const { return context_->builder(); }
 bool LoweringContext::IsForCpu() const {
   return context_->compiler()->options().device_type.type_string() ==
          tensorflow::DEVICE_CPU_XLA_JIT;
@@ -89,9 +75,7 @@ bool LoweringContext::IsForCpu() const {
 xla::PrimitiveType LoweringContext::InputType(int index) const {
   return xla::Own(context_->input_xla_type(index));
 }
-xla::XlaOp LoweringContext::Input(int index) const {
-  return xla::Own(context_->Input(index));
-}
+xla::XlaOp LoweringContext::Input(int index) const { return xla::Own(context_->Input(index)); }
 
 absl::Status LoweringContext::InputShape(int index, TensorShape* shape) const {
   TF_RETURN_IF_ERROR(CheckStatic(index, 0));
@@ -104,8 +88,7 @@ absl::Status LoweringContext::InputBounds(int index, TensorShape* shape) const {
   return absl::OkStatus();
 }
 
-absl::Status LoweringContext::InputBounds(
-    std::vector<TensorShape>* shapes) const {
+absl::Status LoweringContext::InputBounds(std::vector<TensorShape>* shapes) const {
   shapes->resize(num_inputs());
   for (int i = 0; i < num_inputs(); ++i) {
     TF_RETURN_IF_ERROR(InputBounds(i, &(*shapes)[i]));
@@ -118,27 +101,24 @@ absl::Status LoweringContext::CheckStatic(int index, int first_axis) const {
   const int rank = input.dimensions().size();
   for (int axis = first_axis; axis < rank; ++axis) {
     if (!input.is_dynamic_dimension(axis)) continue;
-    return absl::UnimplementedError(absl::StrCat(
-        op(), ": argument '", ArgumentName(op(), index),
-        "' has a dynamic size along axis ", axis, ", at most ",
-        input.dimensions(axis),
-        "; under XLA it takes static ones. Pad it, or leave the op out of what "
-        "XLA compiles"));
+    return absl::UnimplementedError(
+        absl::StrCat(op(), ": argument '", ArgumentName(op(), index),
+                     "' has a dynamic size along axis ", axis, ", at most ", input.dimensions(axis),
+                     "; under XLA it takes static ones. Pad it, or leave the op out of what "
+                     "XLA compiles"));
   }
   return absl::OkStatus();
 }
 
-absl::Status LoweringContext::ConstantInputAsShape(int index,
-                                                   TensorShape* shape) const {
+absl::Status LoweringContext::ConstantInputAsShape(int index, TensorShape* shape) const {
   const absl::Status status = context_->ConstantInputAsShape(index, shape);
   std::vector<int64_t> sizes;
   if (status.ok() || !context_->ConstantInputAsIntVector(index, &sizes).ok()) {
     return status;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat(op(), ": argument '", ArgumentName(op(), index), "' is [",
-                   absl::StrJoin(sizes, " "),
-                   "], expected sizes >= 0 whose product is that of a tensor"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      op(), ": argument '", ArgumentName(op(), index), "' is [", absl::StrJoin(sizes, " "),
+      "], expected sizes >= 0 whose product is that of a tensor"));
 }
 
 absl::Status LoweringContext::CheckSameShape(int count) const {
@@ -151,8 +131,7 @@ absl::Status LoweringContext::CheckSameShape(int count) const {
   return absl::OkStatus();
 }
 
-absl::Status LoweringContext::BroadcastInputs(
-    std::vector<xla::XlaOp>* inputs) const {
+absl::Status LoweringContext::BroadcastInputs(std::vector<xla::XlaOp>* inputs) const {
   const int count = num_inputs();
   TensorShape x, y, shape;
   TF_RETURN_IF_ERROR(InputBounds(count - 2, &x));
@@ -164,9 +143,8 @@ absl::Status LoweringContext::BroadcastInputs(
     TF_RETURN_IF_ERROR(CheckGradientShape(op(), gradients, shape));
   }
   for (int k = 0; k < count; ++k) {
-    TF_ASSIGN_OR_RETURN(
-        const ::xla::XlaOp input,
-        tensorflow::BroadcastTo(context_->Input(k), shape.dim_sizes()));
+    TF_ASSIGN_OR_RETURN(const ::xla::XlaOp input,
+                        tensorflow::BroadcastTo(context_->Input(k), shape.dim_sizes()));
     inputs->push_back(xla::ConvertElementType(xla::Own(input), ComputeType(k)));
   }
   return absl::OkStatus();
@@ -192,8 +170,7 @@ namespace {
 
 class LoweringKernel final : public tensorflow::XlaOpKernel {
  public:
-  LoweringKernel(OpKernelConstruction* context,
-                 std::unique_ptr<Lowering> lowering)
+  LoweringKernel(OpKernelConstruction* context, std::unique_ptr<Lowering> lowering)
       : XlaOpKernel(context), lowering_(std::move(lowering)) {
     LoweringConstruction construction(context);
     OP_REQUIRES_OK(context, lowering_->ReadAttributes(&construction));
@@ -211,22 +188,19 @@ class LoweringKernel final : public tensorflow::XlaOpKernel {
 
 }  // namespace
 
-tensorflow::OpKernel* internal::NewLoweringKernel(
-    OpKernelConstruction* context, std::unique_ptr<Lowering> lowering) {
+tensorflow::OpKernel* internal::NewLoweringKernel(OpKernelConstruction* context,
+                                                  std::unique_ptr<Lowering> lowering) {
   return new LoweringKernel(context, std::move(lowering));
 }
 
 namespace {
 
-// XLA creates kernels for all lowerings when it first compiles, and never
-// again. A lowering registered later, as in a process that imports this library
-// late, gets its kernels here.
-void RegisterLateKernels(const std::string& op,
-                         LoweringRegistration::Factory factory) {
+// XLA creates kernels for all lowerings when it first compiles, and never again. A lowering
+// registered later, as in a process that imports this library late, gets its kernels here.
+void RegisterLateKernels(const std::string& op, LoweringRegistration::Factory factory) {
   tensorflow::NodeDef any;  // an op without attributes that has an XLA kernel
   any.set_op("NoOp");
-  for (const char* device :
-       {tensorflow::DEVICE_CPU_XLA_JIT, tensorflow::DEVICE_GPU_XLA_JIT}) {
+  for (const char* device : {tensorflow::DEVICE_CPU_XLA_JIT, tensorflow::DEVICE_GPU_XLA_JIT}) {
     if (!tensorflow::KernelDefAvailable(tensorflow::DeviceType(device), any)) {
       continue;
     }
@@ -244,8 +218,7 @@ LoweringRegistration LoweringRegistration::Name(const char* op) {
   return registration;
 }
 
-LoweringRegistration& LoweringRegistration::CompileTimeConstantInput(
-    const char* name) {
+LoweringRegistration& LoweringRegistration::CompileTimeConstantInput(const char* name) {
   constant_inputs_.push_back(name);
   return *this;
 }

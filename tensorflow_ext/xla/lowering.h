@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lowerings: how XLA computes an op. This header includes no header of XLA or
-// TensorFlow; see xla_op.h:
+// Lowerings: how XLA computes an op. This header includes no header of XLA or TensorFlow; see
+// xla_op.h:
 //
 //   class NoGradient : public Lowering {
 //     absl::Status Compile(LoweringContext* context) const override {
@@ -37,8 +37,7 @@ namespace tensorflow_ext {
 // The node that a lowering is constructed for.
 class LoweringConstruction {
  public:
-  explicit LoweringConstruction(tensorflow::OpKernelConstruction* context)
-      : context_(context) {}
+  explicit LoweringConstruction(tensorflow::OpKernelConstruction* context) : context_(context) {}
 
   // The op's name.
   const std::string& op() const;
@@ -53,9 +52,7 @@ class LoweringConstruction {
   absl::Status GetAttr(const char* name, tensorflow::DataType* value) const;
 
   // For functions that kernels and lowerings share.
-  tensorflow::OpKernelConstruction* kernel_construction() const {
-    return context_;
-  }
+  tensorflow::OpKernelConstruction* kernel_construction() const { return context_; }
 
  private:
   tensorflow::OpKernelConstruction* const context_;
@@ -64,8 +61,7 @@ class LoweringConstruction {
 // The arguments of a node in the computation that is being built.
 class LoweringContext {
  public:
-  explicit LoweringContext(tensorflow::XlaOpKernelContext* context)
-      : context_(context) {}
+  explicit LoweringContext(tensorflow::XlaOpKernelContext* context) : context_(context) {}
 
   // The op's name.
   const std::string& op() const;
@@ -77,9 +73,7 @@ class LoweringContext {
 
   // The type of input `index`, and its compute type.
   xla::PrimitiveType InputType(int index) const;
-  xla::PrimitiveType ComputeType(int index) const {
-    return xla::ComputeType(InputType(index));
-  }
+  xla::PrimitiveType ComputeType(int index) const { return xla::ComputeType(InputType(index)); }
   // Input `index` unchanged, and in its compute type.
   xla::XlaOp Input(int index) const;
   xla::XlaOp ComputeInput(int index) const {
@@ -88,25 +82,22 @@ class LoweringContext {
 
   // The shape of input `index`, with static sizes; see CheckStatic.
   absl::Status InputShape(int index, tensorflow::TensorShape* shape) const;
-  // The shape of input `index`, or of all inputs, with its bound in place of
-  // each dynamic size. For lowerings that are right for any dynamic sizes.
+  // The shape of input `index`, or of all inputs, with its bound in place of each dynamic size. For
+  // lowerings that are right for any dynamic sizes.
   absl::Status InputBounds(int index, tensorflow::TensorShape* shape) const;
   absl::Status InputBounds(std::vector<tensorflow::TensorShape>* shapes) const;
-  // Rejects dynamic sizes of input `index` from `first_axis` on. Ops that
-  // select elements, such as boolean_mask, create them. Elements beyond a size
-  // and up to its bound are arbitrary, and an operation that does not know this
-  // counts them. Errors are kUnimplemented and name the op, the argument and
-  // the axis.
+  // Rejects dynamic sizes of input `index` from `first_axis` on. Ops that select elements, such as
+  // boolean_mask, create them. Elements beyond a size and up to its bound are arbitrary, and an
+  // operation that does not know this counts them. Errors are kUnimplemented and name the op, the
+  // argument and the axis.
   absl::Status CheckStatic(int index, int first_axis) const;
   // The value of an input that is a CompileTimeConstantInput.
-  absl::Status ConstantInputAsShape(int index,
-                                    tensorflow::TensorShape* shape) const;
+  absl::Status ConstantInputAsShape(int index, tensorflow::TensorShape* shape) const;
 
-  // Checks the rule of elementwise ops: the first `count` inputs have one
-  // shape.
+  // Checks the rule of elementwise ops: the first `count` inputs have one shape.
   absl::Status CheckSameShape(int count) const;
-  // All inputs of a broadcasting op (kernels/broadcast_shape.h) in their
-  // compute type and the shape of the output.
+  // All inputs of a broadcasting op (kernels/broadcast_shape.h) in their compute type and the shape
+  // of the output.
   absl::Status BroadcastInputs(std::vector<xla::XlaOp>* inputs) const;
 
   // Rounds `value` to the type of output `index`.
@@ -152,9 +143,8 @@ class LoweringRegistration {
 
 namespace internal {
 
-tensorflow::OpKernel* NewLoweringKernel(
-    tensorflow::OpKernelConstruction* context,
-    std::unique_ptr<Lowering> lowering);
+tensorflow::OpKernel* NewLoweringKernel(tensorflow::OpKernelConstruction* context,
+                                        std::unique_ptr<Lowering> lowering);
 
 template <typename Lowering>
 tensorflow::OpKernel* NewKernel(tensorflow::OpKernelConstruction* context) {
@@ -164,8 +154,8 @@ tensorflow::OpKernel* NewKernel(tensorflow::OpKernelConstruction* context) {
 }  // namespace internal
 }  // namespace tensorflow_ext
 
-// REGISTER_LOWERING(Name("TfExt>Op"), Class), used like
-// REGISTER_KERNEL_BUILDER. `Class` is constructed without arguments.
+// REGISTER_LOWERING(Name("TfExt>Op"), Class), used like REGISTER_KERNEL_BUILDER. `Class` is
+// constructed without arguments.
 #define REGISTER_LOWERING(registration, ...) \
   REGISTER_LOWERING_HELPER(__COUNTER__, registration, __VA_ARGS__)
 #define REGISTER_LOWERING_HELPER(counter, registration, ...) \

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Conversions between the facade's types (Own) and XLA's (Real), for the
-// facade.
+// Conversions between the facade's types (Own) and XLA's (Real), for the facade.
 
 #ifndef TENSORFLOW_EXT_XLA_REAL_OP_H_
 #define TENSORFLOW_EXT_XLA_REAL_OP_H_
@@ -33,9 +32,7 @@ inline std::vector<XlaOp> Own(absl::Span<const ::xla::XlaOp> ops) {
 inline ::xla::PrimitiveType Real(PrimitiveType type) {
   return static_cast<::xla::PrimitiveType>(type);
 }
-inline PrimitiveType Own(::xla::PrimitiveType type) {
-  return static_cast<PrimitiveType>(type);
-}
+inline PrimitiveType Own(::xla::PrimitiveType type) { return static_cast<PrimitiveType>(type); }
 
 }  // namespace tensorflow_ext::xla
 

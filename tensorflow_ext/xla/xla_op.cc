@@ -30,12 +30,10 @@ static_assert(BF16 == static_cast<int>(::xla::BF16));
 template <typename Make>
 XlaOp WithShape(XlaOp x, Make&& make) {
   ::xla::XlaBuilder* builder = x.builder();
-  return Own(
-      builder->ReportErrorOrReturn([&]() -> absl::StatusOr<::xla::XlaOp> {
-        TF_ASSIGN_OR_RETURN(const ::xla::Shape shape,
-                            builder->GetShape(Real(x)));
-        return make(shape);
-      }));
+  return Own(builder->ReportErrorOrReturn([&]() -> absl::StatusOr<::xla::XlaOp> {
+    TF_ASSIGN_OR_RETURN(const ::xla::Shape shape, builder->GetShape(Real(x)));
+    return make(shape);
+  }));
 }
 
 thread_local XlaBuilder* current_builder = nullptr;
@@ -52,9 +50,7 @@ CurrentBuilderScope::~CurrentBuilderScope() { current_builder = outer_; }
 
 XlaOp ConstantR0(XlaBuilder* builder, PrimitiveType type, Constant value) {
   return std::visit(
-      [&](auto number) {
-        return Own(::xla::ConstantR0WithType(builder, Real(type), number));
-      },
+      [&](auto number) { return Own(::xla::ConstantR0WithType(builder, Real(type), number)); },
       value);
 }
 
@@ -73,26 +69,19 @@ XlaOp FullLike(XlaOp like, Constant value) {
 XlaOp ZerosLike(XlaOp like) { return Own(::xla::ZerosLike(Real(like))); }
 
 XlaOp OfShape(XlaOp x, XlaOp like) {
-  return WithShape(
-      like, [&](const ::xla::Shape& shape) -> absl::StatusOr<::xla::XlaOp> {
-        TF_ASSIGN_OR_RETURN(const ::xla::Shape own,
-                            like.builder()->GetShape(Real(x)));
-        const bool is_there =
-            own.dimensions().size() == shape.dimensions().size();
-        return is_there ? Real(x)
-                        : ::xla::Broadcast(Real(x), shape.dimensions());
-      });
+  return WithShape(like, [&](const ::xla::Shape& shape) -> absl::StatusOr<::xla::XlaOp> {
+    TF_ASSIGN_OR_RETURN(const ::xla::Shape own, like.builder()->GetShape(Real(x)));
+    const bool is_there = own.dimensions().size() == shape.dimensions().size();
+    return is_there ? Real(x) : ::xla::Broadcast(Real(x), shape.dimensions());
+  });
 }
 
-XlaOp Full(XlaBuilder* builder, PrimitiveType type, Sizes sizes,
-           Constant value) {
+XlaOp Full(XlaBuilder* builder, PrimitiveType type, Sizes sizes, Constant value) {
   return Own(::xla::Broadcast(Real(ConstantR0(builder, type, value)), sizes));
 }
 
-XlaOp Iota(XlaBuilder* builder, PrimitiveType type, Sizes sizes,
-           int64_t dimension) {
-  return Own(::xla::Iota(
-      builder, ::xla::ShapeUtil::MakeShape(Real(type), sizes), dimension));
+XlaOp Iota(XlaBuilder* builder, PrimitiveType type, Sizes sizes, int64_t dimension) {
+  return Own(::xla::Iota(builder, ::xla::ShapeUtil::MakeShape(Real(type), sizes), dimension));
 }
 
 // ----- Element by element. -----
@@ -160,15 +149,12 @@ XlaOp Select(XlaOp condition, XlaOp on_true, XlaOp on_false) {
 }
 
 XlaOp Clamp(Constant min, XlaOp x, Constant max) {
-  return Own(::xla::Clamp(Real(ScalarLike(x, min)), Real(x),
-                          Real(ScalarLike(x, max))));
+  return Own(::xla::Clamp(Real(ScalarLike(x, min)), Real(x), Real(ScalarLike(x, max))));
 }
 
 // ----- Shapes. -----
 
-XlaOp Reshape(XlaOp x, Sizes sizes) {
-  return Own(::xla::Reshape(Real(x), sizes));
-}
+XlaOp Reshape(XlaOp x, Sizes sizes) { return Own(::xla::Reshape(Real(x), sizes)); }
 
 XlaOp BroadcastInDim(XlaOp x, Sizes sizes, Sizes dimensions) {
   return Own(::xla::BroadcastInDim(Real(x), sizes, dimensions));
@@ -178,8 +164,7 @@ XlaOp ConcatInDim(absl::Span<const XlaOp> parts, int64_t dimension) {
   return Own(::xla::ConcatInDim(parts[0].builder(), Real(parts), dimension));
 }
 
-XlaOp SliceInDim(XlaOp x, int64_t begin, int64_t end, int64_t dimension,
-                 int64_t stride) {
+XlaOp SliceInDim(XlaOp x, int64_t begin, int64_t end, int64_t dimension, int64_t stride) {
   return Own(::xla::SliceInDim(Real(x), begin, end, stride, dimension));
 }
 
@@ -213,17 +198,15 @@ XlaOp ReduceSum(XlaOp x, Sizes dimensions) {
   return WithShape(x, [&](const ::xla::Shape& shape) {
     const ::xla::PrimitiveType type = shape.element_type();
     return ::xla::Reduce(Real(x), ::xla::Zero(x.builder(), type),
-                         ::xla::CreateScalarAddComputation(type, x.builder()),
-                         dimensions);
+                         ::xla::CreateScalarAddComputation(type, x.builder()), dimensions);
   });
 }
 
 XlaOp ReduceSumAll(XlaOp x) {
   return WithShape(x, [&](const ::xla::Shape& shape) {
     const ::xla::PrimitiveType type = shape.element_type();
-    return ::xla::ReduceAll(
-        Real(x), ::xla::Zero(x.builder(), type),
-        ::xla::CreateScalarAddComputation(type, x.builder()));
+    return ::xla::ReduceAll(Real(x), ::xla::Zero(x.builder(), type),
+                            ::xla::CreateScalarAddComputation(type, x.builder()));
   });
 }
 
@@ -231,26 +214,23 @@ XlaOp ReduceMax(XlaOp x, Sizes dimensions) {
   return WithShape(x, [&](const ::xla::Shape& shape) {
     const ::xla::PrimitiveType type = shape.element_type();
     return ::xla::Reduce(Real(x), ::xla::MinValue(x.builder(), type),
-                         ::xla::CreateScalarMaxComputation(type, x.builder()),
-                         dimensions);
+                         ::xla::CreateScalarMaxComputation(type, x.builder()), dimensions);
   });
 }
 
 XlaOp ReduceMaxAll(XlaOp x, Constant least) {
   return WithShape(x, [&](const ::xla::Shape& shape) {
-    return ::xla::ReduceAll(
-        Real(x), Real(ScalarLike(x, least)),
-        ::xla::CreateScalarMaxComputation(shape.element_type(), x.builder()));
+    return ::xla::ReduceAll(Real(x), Real(ScalarLike(x, least)),
+                            ::xla::CreateScalarMaxComputation(shape.element_type(), x.builder()));
   });
 }
 
 XlaOp ReduceWindowSum(XlaOp x, Sizes window, Sizes strides) {
   return WithShape(x, [&](const ::xla::Shape& shape) {
     const ::xla::PrimitiveType type = shape.element_type();
-    return ::xla::ReduceWindow(
-        Real(x), ::xla::Zero(x.builder(), type),
-        ::xla::CreateScalarAddComputation(type, x.builder()), window, strides,
-        ::xla::Padding::kValid);
+    return ::xla::ReduceWindow(Real(x), ::xla::Zero(x.builder(), type),
+                               ::xla::CreateScalarAddComputation(type, x.builder()), window,
+                               strides, ::xla::Padding::kValid);
   });
 }
 
@@ -283,8 +263,7 @@ struct NdIndices {
 
 absl::StatusOr<NdIndices> ReadIndices(XlaOp x, XlaOp indices) {
   TF_ASSIGN_OR_RETURN(const ::xla::Shape shape, x.builder()->GetShape(Real(x)));
-  TF_ASSIGN_OR_RETURN(const ::xla::Shape indices_shape,
-                      x.builder()->GetShape(Real(indices)));
+  TF_ASSIGN_OR_RETURN(const ::xla::Shape indices_shape, x.builder()->GetShape(Real(indices)));
   NdIndices nd;
   nd.vector_dimension = indices_shape.dimensions().size() - 1;
   nd.indexed.resize(indices_shape.dimensions(nd.vector_dimension));
@@ -299,69 +278,62 @@ absl::StatusOr<NdIndices> ReadIndices(XlaOp x, XlaOp indices) {
 }  // namespace
 
 XlaOp GatherNd(XlaOp x, XlaOp indices) {
-  return Own(
-      x.builder()->ReportErrorOrReturn([&]() -> absl::StatusOr<::xla::XlaOp> {
-        TF_ASSIGN_OR_RETURN(const NdIndices nd, ReadIndices(x, indices));
-        ::xla::GatherDimensionNumbers numbers;
-        numbers.set_index_vector_dim(nd.vector_dimension);
-        for (const int64_t d : nd.indexed) {
-          numbers.add_collapsed_slice_dims(d);
-          numbers.add_start_index_map(d);
-        }
-        for (const int64_t d : nd.following) numbers.add_offset_dims(d);
-        return ::xla::Gather(Real(x), Real(indices), numbers, nd.slice_sizes);
-      }));
+  return Own(x.builder()->ReportErrorOrReturn([&]() -> absl::StatusOr<::xla::XlaOp> {
+    TF_ASSIGN_OR_RETURN(const NdIndices nd, ReadIndices(x, indices));
+    ::xla::GatherDimensionNumbers numbers;
+    numbers.set_index_vector_dim(nd.vector_dimension);
+    for (const int64_t d : nd.indexed) {
+      numbers.add_collapsed_slice_dims(d);
+      numbers.add_start_index_map(d);
+    }
+    for (const int64_t d : nd.following) numbers.add_offset_dims(d);
+    return ::xla::Gather(Real(x), Real(indices), numbers, nd.slice_sizes);
+  }));
 }
 
 XlaOp ScatterAddNd(XlaOp x, XlaOp indices, XlaOp updates) {
-  return Own(
-      x.builder()->ReportErrorOrReturn([&]() -> absl::StatusOr<::xla::XlaOp> {
-        TF_ASSIGN_OR_RETURN(const NdIndices nd, ReadIndices(x, indices));
-        ::xla::ScatterDimensionNumbers numbers;
-        numbers.set_index_vector_dim(nd.vector_dimension);
-        for (const int64_t d : nd.indexed) {
-          numbers.add_inserted_window_dims(d);
-          numbers.add_scatter_dims_to_operand_dims(d);
-        }
-        for (const int64_t d : nd.following) numbers.add_update_window_dims(d);
-        return ::xla::Scatter(Real(x), Real(indices), Real(updates),
-                              ::xla::CreateScalarAddComputation(
-                                  Real(ElementType(x)), x.builder()),
-                              numbers);
-      }));
+  return Own(x.builder()->ReportErrorOrReturn([&]() -> absl::StatusOr<::xla::XlaOp> {
+    TF_ASSIGN_OR_RETURN(const NdIndices nd, ReadIndices(x, indices));
+    ::xla::ScatterDimensionNumbers numbers;
+    numbers.set_index_vector_dim(nd.vector_dimension);
+    for (const int64_t d : nd.indexed) {
+      numbers.add_inserted_window_dims(d);
+      numbers.add_scatter_dims_to_operand_dims(d);
+    }
+    for (const int64_t d : nd.following) numbers.add_update_window_dims(d);
+    return ::xla::Scatter(Real(x), Real(indices), Real(updates),
+                          ::xla::CreateScalarAddComputation(Real(ElementType(x)), x.builder()),
+                          numbers);
+  }));
 }
 
-absl::StatusOr<std::vector<XlaOp>> WhileLoop(
-    const char* name, const std::function<XlaOp(State)>& condition,
-    const std::function<std::vector<XlaOp>(State)>& body, State initial) {
+absl::StatusOr<std::vector<XlaOp>> WhileLoop(const char* name,
+                                             const std::function<XlaOp(State)>& condition,
+                                             const std::function<std::vector<XlaOp>(State)>& body,
+                                             State initial) {
   TF_ASSIGN_OR_RETURN(
       const std::vector<::xla::XlaOp> result,
       ::xla::WhileLoopHelper(
-          [&](absl::Span<const ::xla::XlaOp> state,
-              XlaBuilder*) -> absl::StatusOr<::xla::XlaOp> {
+          [&](absl::Span<const ::xla::XlaOp> state, XlaBuilder*) -> absl::StatusOr<::xla::XlaOp> {
             return Real(condition(Own(state)));
           },
-          [&](absl::Span<const ::xla::XlaOp> state,
-              XlaBuilder*) -> absl::StatusOr<std::vector<::xla::XlaOp>> {
-            return Real(body(Own(state)));
-          },
+          [&](absl::Span<const ::xla::XlaOp> state, XlaBuilder*)
+              -> absl::StatusOr<std::vector<::xla::XlaOp>> { return Real(body(Own(state))); },
           Real(initial), name, initial[0].builder()));
   return Own(result);
 }
 
-absl::StatusOr<XlaOp> Conditional(
-    XlaOp predicate, const std::function<absl::StatusOr<XlaOp>(State)>& on_true,
-    const std::function<absl::StatusOr<XlaOp>(State)>& on_false,
-    State operands) {
+absl::StatusOr<XlaOp> Conditional(XlaOp predicate,
+                                  const std::function<absl::StatusOr<XlaOp>(State)>& on_true,
+                                  const std::function<absl::StatusOr<XlaOp>(State)>& on_false,
+                                  State operands) {
   XlaBuilder* builder = predicate.builder();
   const ::xla::XlaOp tuple = ::xla::Tuple(builder, Real(operands));
   TF_ASSIGN_OR_RETURN(const ::xla::Shape shape, builder->GetShape(tuple));
-  const auto branch =
-      [&](const auto& function,
-          const char* name) -> absl::StatusOr<::xla::XlaComputation> {
+  const auto branch = [&](const auto& function,
+                          const char* name) -> absl::StatusOr<::xla::XlaComputation> {
     const std::unique_ptr<XlaBuilder> inner = builder->CreateSubBuilder(name);
-    const ::xla::XlaOp parameter =
-        ::xla::Parameter(inner.get(), 0, shape, "operands");
+    const ::xla::XlaOp parameter = ::xla::Parameter(inner.get(), 0, shape, "operands");
     std::vector<XlaOp> inputs;
     for (size_t i = 0; i < operands.size(); ++i) {
       inputs.push_back(Own(::xla::GetTupleElement(parameter, i)));
@@ -369,12 +341,9 @@ absl::StatusOr<XlaOp> Conditional(
     TF_ASSIGN_OR_RETURN(const XlaOp result, function(inputs));
     return inner->Build(Real(result));
   };
-  TF_ASSIGN_OR_RETURN(const ::xla::XlaComputation true_branch,
-                      branch(on_true, "on_true"));
-  TF_ASSIGN_OR_RETURN(const ::xla::XlaComputation false_branch,
-                      branch(on_false, "on_false"));
-  return Own(::xla::Conditional(Real(predicate), tuple, true_branch, tuple,
-                                false_branch));
+  TF_ASSIGN_OR_RETURN(const ::xla::XlaComputation true_branch, branch(on_true, "on_true"));
+  TF_ASSIGN_OR_RETURN(const ::xla::XlaComputation false_branch, branch(on_false, "on_false"));
+  return Own(::xla::Conditional(Real(predicate), tuple, true_branch, tuple, false_branch));
 }
 
 }  // namespace tensorflow_ext::xla

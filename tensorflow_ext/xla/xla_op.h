@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The part of XLA's builder that our lowerings use, without XLA's headers,
-// which take a compiler twenty seconds for each file. Names and meanings are
-// those of ::xla (its xla_builder.h and lib/), except that
+// The part of XLA's builder that our lowerings use, without XLA's headers, which take a compiler
+// twenty seconds for each file. Names and meanings are those of ::xla (its xla_builder.h and lib/),
+// except that
 //
 //   - comparisons are operators too, which return a tensor of PRED;
 //   - a number may be an operand: a scalar of the other operand's type, which
 //     broadcasts;
 //   - a function here may stand for several operations there; see the end.
 //
-// A wrong operation, such as one on shapes that do not match, returns an
-// invalid XlaOp. The builder keeps the first such error and fails the
-// compilation with it.
+// A wrong operation, such as one on shapes that do not match, returns an invalid XlaOp. The builder
+// keeps the first such error and fails the compilation with it.
 
 #ifndef TENSORFLOW_EXT_XLA_XLA_OP_H_
 #define TENSORFLOW_EXT_XLA_XLA_OP_H_
@@ -59,8 +58,8 @@ class XlaOp {
   XlaBuilder* builder_ = nullptr;
 };
 
-// The computation that this thread builds within Lowering::Compile
-// (lowering.h), for constants that meet no tensor. Null elsewhere.
+// The computation that this thread builds within Lowering::Compile (lowering.h), for constants that
+// meet no tensor. Null elsewhere.
 XlaBuilder* CurrentBuilder();
 class CurrentBuilderScope {
  public:
@@ -87,14 +86,12 @@ XlaOp FullLike(XlaOp like, Constant value);
 XlaOp ZerosLike(XlaOp like);
 // x, a scalar or a tensor of the shape of `like`, in that shape.
 XlaOp OfShape(XlaOp x, XlaOp like);
-XlaOp Full(XlaBuilder* builder, PrimitiveType type, Sizes sizes,
-           Constant value);
+XlaOp Full(XlaBuilder* builder, PrimitiveType type, Sizes sizes, Constant value);
 inline XlaOp Zeros(XlaBuilder* builder, PrimitiveType type, Sizes sizes) {
   return Full(builder, type, sizes, 0);
 }
 // 0, 1, 2, ... along `dimension`.
-XlaOp Iota(XlaBuilder* builder, PrimitiveType type, Sizes sizes,
-           int64_t dimension);
+XlaOp Iota(XlaBuilder* builder, PrimitiveType type, Sizes sizes, int64_t dimension);
 
 // ----- Element by element. -----
 
@@ -180,20 +177,17 @@ XlaOp Clamp(Constant min, XlaOp x, Constant max);
 // ----- Shapes. -----
 
 XlaOp Reshape(XlaOp x, Sizes sizes);
-// Dimension k of x becomes dimension `dimensions[k]` of the result, and x
-// repeats along the others.
+// Dimension k of x becomes dimension `dimensions[k]` of the result, and x repeats along the others.
 XlaOp BroadcastInDim(XlaOp x, Sizes sizes, Sizes dimensions);
 XlaOp ConcatInDim(absl::Span<const XlaOp> parts, int64_t dimension);
 // The elements begin, begin + stride, ... before `end` along `dimension`.
-XlaOp SliceInDim(XlaOp x, int64_t begin, int64_t end, int64_t dimension,
-                 int64_t stride = 1);
+XlaOp SliceInDim(XlaOp x, int64_t begin, int64_t end, int64_t dimension, int64_t stride = 1);
 // Zeros before and after x and between neighbours, for each dimension.
 struct Padding {
   int64_t low = 0, high = 0, interior = 0;
 };
 XlaOp Pad(XlaOp x, absl::Span<const Padding> dimensions);
-// A slice of size `sizes` from the indices `start` on, a scalar for each
-// dimension.
+// A slice of size `sizes` from the indices `start` on, a scalar for each dimension.
 XlaOp DynamicSlice(XlaOp x, absl::Span<const XlaOp> start, Sizes sizes);
 XlaOp DynamicUpdateSlice(XlaOp x, XlaOp slice, absl::Span<const XlaOp> start);
 
@@ -205,39 +199,39 @@ PrimitiveType ElementType(XlaOp x);
 // The sum over `dimensions`, which the result lacks, or over all; in x's type.
 XlaOp ReduceSum(XlaOp x, Sizes dimensions);
 XlaOp ReduceSumAll(XlaOp x);
-// The largest element over `dimensions`, which the result lacks; -infinity over
-// none. With a NaN, NaN or another element.
+// The largest element over `dimensions`, which the result lacks; -infinity over none. With a NaN,
+// NaN or another element.
 XlaOp ReduceMax(XlaOp x, Sizes dimensions);
 // The largest element of x, but at least `least`: a scalar.
 XlaOp ReduceMaxAll(XlaOp x, Constant least);
 // The sums over windows that lie inside x.
 XlaOp ReduceWindowSum(XlaOp x, Sizes window, Sizes strides);
 
-// The products, [..., M, N], of matrices x [..., M, K] with y [..., N, K]
-// transposed. Computes in x's type on every device.
+// The products, [..., M, N], of matrices x [..., M, K] with y [..., N, K] transposed. Computes in
+// x's type on every device.
 XlaOp BatchDotTransposed(XlaOp x, XlaOp y);
 
-// x[index] for each index in indices [..., K] of the first K dimensions of x;
-// the others follow in the result. Clamps indices outside of x. Like
-// tf.gather_nd.
+// x[index] for each index in indices [..., K] of the first K dimensions of x; the others follow in
+// the result. Clamps indices outside of x. Like tf.gather_nd.
 XlaOp GatherNd(XlaOp x, XlaOp indices);
-// x plus each of `updates`, laid out like GatherNd's result, at its index.
-// Updates outside of x are ignored. Like tf.tensor_scatter_nd_add.
+// x plus each of `updates`, laid out like GatherNd's result, at its index. Updates outside of x are
+// ignored. Like tf.tensor_scatter_nd_add.
 XlaOp ScatterAddNd(XlaOp x, XlaOp indices, XlaOp updates);
 
-// The state after `body` has replaced it while `condition`, a scalar, held.
-// `name` identifies the loop in compiled code.
+// The state after `body` has replaced it while `condition`, a scalar, held. `name` identifies the
+// loop in compiled code.
 using State = absl::Span<const XlaOp>;
-absl::StatusOr<std::vector<XlaOp>> WhileLoop(
-    const char* name, const std::function<XlaOp(State)>& condition,
-    const std::function<std::vector<XlaOp>(State)>& body, State initial);
+absl::StatusOr<std::vector<XlaOp>> WhileLoop(const char* name,
+                                             const std::function<XlaOp(State)>& condition,
+                                             const std::function<std::vector<XlaOp>(State)>& body,
+                                             State initial);
 
-// The result of calling a function on `operands`: `on_true` if the predicate, a
-// scalar, holds, else the other one. Only that function runs.
-absl::StatusOr<XlaOp> Conditional(
-    XlaOp predicate, const std::function<absl::StatusOr<XlaOp>(State)>& on_true,
-    const std::function<absl::StatusOr<XlaOp>(State)>& on_false,
-    State operands);
+// The result of calling a function on `operands`: `on_true` if the predicate, a scalar, holds, else
+// the other one. Only that function runs.
+absl::StatusOr<XlaOp> Conditional(XlaOp predicate,
+                                  const std::function<absl::StatusOr<XlaOp>(State)>& on_true,
+                                  const std::function<absl::StatusOr<XlaOp>(State)>& on_false,
+                                  State operands);
 
 }  // namespace tensorflow_ext::xla
 

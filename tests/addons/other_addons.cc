@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Another library's op Addons>Mish, with a kernel and with gradients in both
-// registries, as if TensorFlow Addons were loaded. The op doubles its input.
-// Its gradients are 3 dy for clients and 5 dy in the function runtime.
+// Another library's op Addons>Mish, with a kernel and with gradients in both registries, as if
+// TensorFlow Addons were loaded. The op doubles its input. Its gradients are 3 dy for clients and 5
+// dy in the function runtime.
 
 #include "tensorflow/cc/framework/grad_op_registry.h"
 #include "tensorflow/cc/ops/standard_ops.h"
@@ -35,11 +35,9 @@ class Twice : public OpKernel {
     y->flat<float>() = x.flat<float>() * 2.0f;
   }
 };
-REGISTER_KERNEL_BUILDER(Name("Addons>Mish").Device(tensorflow::DEVICE_CPU),
-                        Twice);
+REGISTER_KERNEL_BUILDER(Name("Addons>Mish").Device(tensorflow::DEVICE_CPU), Twice);
 
-absl::Status ClientGradient(const tensorflow::Scope& scope,
-                            const tensorflow::Operation& /*op*/,
+absl::Status ClientGradient(const tensorflow::Scope& scope, const tensorflow::Operation& /*op*/,
                             const std::vector<tensorflow::Output>& upstream,
                             std::vector<tensorflow::Output>* gradients) {
   gradients->push_back(tensorflow::ops::Mul(scope, upstream[0], 3.0f));

@@ -59,7 +59,7 @@ def test_not_by_importing_the_package() -> None:
         assert "Addons>Gelu" in str(error), error
     else:
         raise AssertionError("an op that nobody has registered")
-    from tensorflow_ext import _library
+    from tensorflow_ext._runtime import _library
     assert not _library.registries("Addons>Gelu")
         """
     )
@@ -71,7 +71,7 @@ def test_by_importing_the_module() -> None:
     import tensorflow_ext.addons
     assert names() == {*tensorflow_ext.addons.OPS}
     check(gelu())
-    from tensorflow_ext import _library
+    from tensorflow_ext._runtime import _library
     assert _library.register_addons_ops() == 0
     assert tensorflow_ext.gradients.register_all() == 0
     assert {*tensorflow_ext.addons.OPS} <= {*tensorflow_ext.gradients.list_ops()}
@@ -96,7 +96,7 @@ def test_from_many_threads() -> None:
         """
     import concurrent.futures
     import threading
-    from tensorflow_ext import _library
+    from tensorflow_ext._runtime import _library
     barrier = threading.Barrier(8)
 
     def register(_):

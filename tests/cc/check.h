@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks for C++ tests without a framework. A failed check does not stop the
-// test; main returns the exit status.
+// Checks for C++ tests without a framework. A failed check does not stop the test; main returns the
+// exit status.
 
 #ifndef TENSORFLOW_EXT_TESTS_CC_CHECK_H_
 #define TENSORFLOW_EXT_TESTS_CC_CHECK_H_

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Typed ops, AddSymbolicGradients and InlineCalls of a C++ client that links
-// libtensorflow_ext.so: their results, and their errors if they are used
-// wrongly. Prints each failure and then exits with 1.
+// Typed ops, AddSymbolicGradients and InlineCalls of a C++ client that links libtensorflow_ext.so:
+// their results, and their errors if they are used wrongly. Prints each failure and then exits with
+// 1.
 
 #include <cmath>
 #include <cstdio>
@@ -44,14 +44,10 @@ void Check(bool condition, const std::string& what) {
   std::exit(1);
 }
 
-void Check(const absl::Status& status) {
-  Check(status.ok(), status.ToString());
-}
+void Check(const absl::Status& status) { Check(status.ok(), status.ToString()); }
 
-void CheckError(const absl::Status& status, absl::StatusCode code,
-                const std::string& part) {
-  Check(status.code() == code &&
-            absl::StrContains(std::string(status.message()), part),
+void CheckError(const absl::Status& status, absl::StatusCode code, const std::string& part) {
+  Check(status.code() == code && absl::StrContains(std::string(status.message()), part),
         "expected an error with '" + part + "', got " + status.ToString());
 }
 
@@ -72,8 +68,7 @@ double Run(const Scope& scope, const Output& tensor, double at) {
 
 void CheckNear(double found, double expected, const std::string& what) {
   Check(std::abs(found - expected) < 1e-12,
-        what + " is " + std::to_string(found) + ", expected " +
-            std::to_string(expected));
+        what + " is " + std::to_string(found) + ", expected " + std::to_string(expected));
 }
 
 Output Placeholder(const Scope& scope, const std::string& name) {
@@ -89,8 +84,7 @@ Outputs Gradients(const Scope& scope, const Outputs& ys, const Outputs& xs) {
   return gradients;
 }
 
-Outputs Gradients(const Scope& scope, const Outputs& ys, const Outputs& xs,
-                  const Outputs& dys) {
+Outputs Gradients(const Scope& scope, const Outputs& ys, const Outputs& xs, const Outputs& dys) {
   Outputs gradients;
   Check(tensorflow_ext::AddSymbolicGradients(scope, ys, xs, dys, &gradients));
   return gradients;
@@ -103,13 +97,11 @@ void OneOutputOnTheWayToAnother() {
   const Output z = ops::Multiply(scope, x, y);
   Outputs gradients = Gradients(scope, {y, z}, {x});
   const double at = 0.7, tanh = std::tanh(at), slope = 1 - tanh * tanh;
-  CheckNear(Run(scope, gradients[0], at), slope + tanh + at * slope,
-            "d(y + z)");
+  CheckNear(Run(scope, gradients[0], at), slope + tanh + at * slope, "d(y + z)");
 
   const Output dy = ops::Const(scope, 3.0), dz = ops::Const(scope, -2.0);
   gradients = Gradients(scope, {y, z}, {x}, {dy, dz});
-  CheckNear(Run(scope, gradients[0], at), 3 * slope - 2 * (tanh + at * slope),
-            "d(3 y - 2 z)");
+  CheckNear(Run(scope, gradients[0], at), 3 * slope - 2 * (tanh + at * slope), "d(3 y - 2 z)");
   gradients = Gradients(scope, {y, z}, {x}, {tensorflow::NoGradient(), dz});
   CheckNear(Run(scope, gradients[0], at), -2 * (tanh + at * slope), "d(-2 z)");
 }
@@ -156,21 +148,17 @@ void WrongTensors() {
   Outputs gradients = before;
   for (const auto& [tensor, message] : wrong) {
     for (const absl::Status& status : {
-             tensorflow_ext::AddSymbolicGradients(scope, {tensor}, {x},
-                                                  &gradients),
-             tensorflow_ext::AddSymbolicGradients(scope, {y}, {tensor},
-                                                  &gradients),
-             tensorflow_ext::AddSymbolicGradients(scope, {y}, {x}, {tensor},
-                                                  &gradients),
+             tensorflow_ext::AddSymbolicGradients(scope, {tensor}, {x}, &gradients),
+             tensorflow_ext::AddSymbolicGradients(scope, {y}, {tensor}, &gradients),
+             tensorflow_ext::AddSymbolicGradients(scope, {y}, {x}, {tensor}, &gradients),
          }) {
       CheckError(status, kInvalid, message);
     }
   }
-  CheckError(tensorflow_ext::AddSymbolicGradients(scope, {}, {x}, &gradients),
-             kInvalid, "at least one output");
-  CheckError(
-      tensorflow_ext::AddSymbolicGradients(scope, {y}, {x}, {}, &gradients),
-      kInvalid, "an upstream gradient for each, got 1 and 0");
+  CheckError(tensorflow_ext::AddSymbolicGradients(scope, {}, {x}, &gradients), kInvalid,
+             "at least one output");
+  CheckError(tensorflow_ext::AddSymbolicGradients(scope, {y}, {x}, {}, &gradients), kInvalid,
+             "an upstream gradient for each, got 1 and 0");
   Check(gradients == before, "after an error the gradients are as they were");
 
   other.UpdateStatus(absl::AbortedError("went wrong before"));
@@ -209,8 +197,7 @@ void Loops() {
   const Scope partial = Scope::NewRootScope();
   const Output p = Placeholder(partial, "x");
   const OutputList outputs = Loop(partial, ops::Const(partial, 0.0), p);
-  CheckError(tensorflow_ext::AddSymbolicGradients(partial, {outputs[1]}, {p},
-                                                  &gradients),
+  CheckError(tensorflow_ext::AddSymbolicGradients(partial, {outputs[1]}, {p}, &gradients),
              kUnimplemented, "a loop of TF_NewWhile");
 
   // An imported graph has nothing that marks the loop.
@@ -223,8 +210,7 @@ void Loops() {
     if (node->name() == "x") start = Output(node, 0);
     if (node->name() == outputs[1].node()->name()) end = Output(node, 0);
   }
-  CheckError(tensorflow_ext::AddSymbolicGradients(imported, {end}, {start},
-                                                  &gradients),
+  CheckError(tensorflow_ext::AddSymbolicGradients(imported, {end}, {start}, &gradients),
              kUnimplemented, "belongs to a loop of TensorFlow 1");
 }
 
@@ -235,10 +221,8 @@ Output CallWave(const Scope& scope, const Output& x) {
   tensorflow::NameAttrList function;
   function.set_name("Wave");
   tensorflow::Node* node = nullptr;
-  Check(tensorflow::NodeBuilder(scope.GetUniqueNameForOp("call"),
-                                "PartitionedCall")
-            .Input(std::vector<tensorflow::NodeBuilder::NodeOut>{
-                {x.node(), x.index()}})
+  Check(tensorflow::NodeBuilder(scope.GetUniqueNameForOp("call"), "PartitionedCall")
+            .Input(std::vector<tensorflow::NodeBuilder::NodeOut>{{x.node(), x.index()}})
             .Attr("Tout", tensorflow::DataTypeVector{DT_DOUBLE})
             .Attr("f", function)
             .Finalize(scope.graph(), &node));
@@ -271,19 +255,15 @@ void InlinedCalls() {
   Outputs gradients;
   Check(tensorflow::AddSymbolicGradients(scope, {inlined[0]}, {x}, &gradients));
   for (const tensorflow::Node* node : scope.graph()->op_nodes()) {
-    Check(node->type_string() != "PartitionedCall" ||
-              node->name().rfind("call", 0) == 0,
+    Check(node->type_string() != "PartitionedCall" || node->name().rfind("call", 0) == 0,
           "a call was added: " + node->name());
   }
   const double at = 0.8;
   CheckNear(Run(scope, inlined[0], at), -Wave(Wave(at)), "y");
-  CheckNear(Run(scope, gradients[0], at), -WaveSlope(Wave(at)) * WaveSlope(at),
-            "dy/dx");
+  CheckNear(Run(scope, gradients[0], at), -WaveSlope(Wave(at)) * WaveSlope(at), "dy/dx");
 
   Outputs untouched = {y};
-  CheckError(
-      tensorflow_ext::InlineCalls(scope, {Output(x.node(), 3)}, &untouched),
-      kInvalid, "");
+  CheckError(tensorflow_ext::InlineCalls(scope, {Output(x.node(), 3)}, &untouched), kInvalid, "");
   Check(untouched == Outputs{y}, "nothing is given back after an error");
 }
 
@@ -292,14 +272,12 @@ void InlinedCalls() {
 void OutputsAndAttributes() {
   const Scope scope = Scope::NewRootScope();
   const Output x = Placeholder(scope, "x");
-  // A constant is an input too; there are two attributes; shows what `operator
-  // Input` is for.
+  // A constant is an input too; there are two attributes; shows what `operator Input` is for.
   const ext::Hardshrink shrunk(scope, ext::Mish(scope, {{-0.3, 0.05}}),
                                ext::Hardshrink::Lower(-0.125f).Upper(0.0625f));
   const ext::ClipByGlobalNorm clipped(scope, OutputList{shrunk, x}, 1.0);
   Check(scope.status());
-  Check(clipped.clipped.size() == 2 && clipped.clipped[1].index() == 1 &&
-            clipped.norm.index() == 2,
+  Check(clipped.clipped.size() == 2 && clipped.clipped[1].index() == 1 && clipped.norm.index() == 2,
         "a list of outputs, and what comes behind it");
   Check(clipped.operation.num_outputs() == 3, "the operation");
   Check(shrunk.node()->type_string() == "TfExt>Hardshrink", "the node");
@@ -313,16 +291,15 @@ void OutputsAndAttributes() {
   const tensorflow::Node* node =
       ext::Relu(inner.WithControlDependencies(x).WithOpName("named"), x).node();
   Check(inner.status());
-  Check(node->name() == "inner/named" &&
-            node->requested_device() == "/device:CPU:0" &&
+  Check(node->name() == "inner/named" && node->requested_device() == "/device:CPU:0" &&
             node->in_edges().size() == 2,
         "name, device and control dependencies are the scope's");
 }
 
 using Build = std::function<Output(const Scope&, const Output& x)>;
 
-// Builds something wrong in a scope of its own. The scope has the error, and
-// ignores everything that comes afterwards.
+// Builds something wrong in a scope of its own. The scope has the error, and ignores everything
+// that comes afterwards.
 void CheckRefused(const std::string& message, const Build& build) {
   const Scope scope = Scope::NewRootScope();
   const Output x = ops::Placeholder(scope.WithOpName("x"), DT_DOUBLE);
@@ -338,27 +315,19 @@ void CheckRefused(const std::string& message, const Build& build) {
 void WrongUse() {
   const Scope other = Scope::NewRootScope();
   const Output elsewhere = Placeholder(other, "elsewhere");
-  CheckRefused("int32",
-               [](const Scope& s, const Output&) { return ext::Relu(s, 7); });
-  CheckRefused(
-      "TfExt>Relu: input 'features' is no tensor",
-      [](const Scope& s, const Output&) { return ext::Relu(s, Output()); });
-  CheckRefused(
-      "'elsewhere' of another graph",
-      [&](const Scope& s, const Output&) { return ext::Relu(s, elsewhere); });
+  CheckRefused("int32", [](const Scope& s, const Output&) { return ext::Relu(s, 7); });
+  CheckRefused("TfExt>Relu: input 'features' is no tensor",
+               [](const Scope& s, const Output&) { return ext::Relu(s, Output()); });
+  CheckRefused("'elsewhere' of another graph",
+               [&](const Scope& s, const Output&) { return ext::Relu(s, elsewhere); });
   CheckRefused("is output 1 of node 'x', which has 1",
-               [](const Scope& s, const Output& x) {
-                 return ext::Relu(s, Output(x.node(), 1));
-               });
-  CheckRefused("DT_DOUBLE vs. DT_FLOAT", [](const Scope& s, const Output& x) {
-    return ext::Snake(s, x, {1.0f, 2.0f});
-  });
-  CheckRefused("input 'features'", [](const Scope& s, const Output&) {
-    return ext::Relu(s, {{1.0, 2.0}, {3.0}});
-  });
-  CheckRefused("pooled_height", [](const Scope& s, const Output& x) {
-    return ext::RoiPool(s, x, x, 0, 2).pooled;
-  });
+               [](const Scope& s, const Output& x) { return ext::Relu(s, Output(x.node(), 1)); });
+  CheckRefused("DT_DOUBLE vs. DT_FLOAT",
+               [](const Scope& s, const Output& x) { return ext::Snake(s, x, {1.0f, 2.0f}); });
+  CheckRefused("input 'features'",
+               [](const Scope& s, const Output&) { return ext::Relu(s, {{1.0, 2.0}, {3.0}}); });
+  CheckRefused("pooled_height",
+               [](const Scope& s, const Output& x) { return ext::RoiPool(s, x, x, 0, 2).pooled; });
   CheckRefused("combiner", [](const Scope& s, const Output& x) {
     return Output(ext::EmbeddingBag(s, ops::Placeholder(s, DT_INT32), x, x,
                                     ext::EmbeddingBag::Combiner("most")));

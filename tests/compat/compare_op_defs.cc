@@ -4,11 +4,10 @@
 //
 //   compare_op_defs HISTORY OPS
 //
-// Both are serialized tensorflow.OpList files. OPS has each op as it is now.
-// HISTORY has every definition that each op has had, oldest first. Prints a
-// line for each definition of HISTORY that graphs may hold and that today's op
-// does not accept with its old meaning: OP, a tab, the problem. Exit status: 0,
-// no line; 1, some lines; 2, wrong arguments or files.
+// Both are serialized tensorflow.OpList files. OPS has each op as it is now. HISTORY has every
+// definition that each op has had, oldest first. Prints a line for each definition of HISTORY that
+// graphs may hold and that today's op does not accept with its old meaning: OP, a tab, the problem.
+// Exit status: 0, no line; 1, some lines; 2, wrong arguments or files.
 
 #include <fstream>
 #include <iostream>
@@ -33,8 +32,7 @@ bool Read(const char* path, OpList* ops) {
 }
 
 // The reason why `now` does not fit graphs made with a definition of `before`.
-absl::Status Compare(const std::vector<const OpDef*>& before,
-                     const OpDef& now) {
+absl::Status Compare(const std::vector<const OpDef*>& before, const OpDef& now) {
   const OpDef& last = *before.back();
   for (const OpDef* old : before) {
     absl::Status status = tensorflow::ValidateOpDef(*old);
@@ -42,8 +40,8 @@ absl::Status Compare(const std::vector<const OpDef*>& before,
     status.Update(tensorflow::OpDefAddedDefaultsUnchanged(*old, last, now));
     if (!status.ok()) return status;
     if (old->is_stateful() != now.is_stateful()) {
-      return absl::InvalidArgumentError(
-          old->is_stateful() ? "it was stateful" : "it was not stateful");
+      return absl::InvalidArgumentError(old->is_stateful() ? "it was stateful"
+                                                           : "it was not stateful");
     }
   }
   return tensorflow::OpDefAttrDefaultsUnchanged(last, now);
@@ -66,9 +64,8 @@ int main(int argc, char** argv) {
   int faults = 0;
   for (const auto& [name, definitions] : before) {
     const auto now = by_name.find(name);
-    const absl::Status status = now == by_name.end()
-                                    ? absl::NotFoundError("there is no such op")
-                                    : Compare(definitions, *now->second);
+    const absl::Status status = now == by_name.end() ? absl::NotFoundError("there is no such op")
+                                                     : Compare(definitions, *now->second);
     if (status.ok()) continue;
     std::cout << name << "\t" << status.message() << "\n";
     ++faults;

@@ -301,10 +301,10 @@ def test_run_hands_it_on(tmp_path: pathlib.Path) -> None:
         shutil.copytree(ROOT / folder, tmp_path / folder)
     venv = tmp_path / pathlib.Path(sys.prefix).name
     venv.symlink_to(sys.prefix)
-    minor, name = pathlib.Path(LIBRARY).parts[-2:]
-    library = tmp_path / "python" / "tensorflow_ext" / "lib" / minor / name
-    library.parent.mkdir(parents=True)
-    library.touch()
+    minor = pathlib.Path(LIBRARY).parts[-2]
+    folder = tmp_path / "python" / "tensorflow_ext" / "lib" / minor
+    folder.mkdir(parents=True)
+    (folder / "libtensorflow_ext_kernels.a").touch()
     printed = run(["./run", "config", "--tf", minor, "--cmake"], tmp_path)
     python = venv / "bin" / "python"
     assert printed == (

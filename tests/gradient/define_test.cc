@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tensorflow_ext::Define without the rest of this library: the functions that
-// it writes, and its message for each mistake.
+// tensorflow_ext::Define without the rest of this library: the functions that it writes, and its
+// message for each mistake.
 
 #include "tensorflow_ext/gradient/define.h"
 
@@ -34,8 +34,7 @@ struct Table {
 };
 
 absl::Status Write(const Table& table, FunctionDef* function) {
-  return Define(table.arguments, table.results, table.attributes, table.nodes,
-                function);
+  return Define(table.arguments, table.results, table.attributes, table.nodes, function);
 }
 
 FunctionDef Written(const Table& table, const std::string& what) {
@@ -56,14 +55,12 @@ NodeDef Find(const FunctionDef& function, const std::string& name) {
 
 void CheckInputs(const NodeDef& node, const Strings& expected) {
   const Strings found(node.input().begin(), node.input().end());
-  Check(found == expected,
-        node.name() + " has other inputs: " + node.ShortDebugString());
+  Check(found == expected, node.name() + " has other inputs: " + node.ShortDebugString());
 }
 
 // Checks that TensorFlow accepts the function with these attributes.
-void CheckInstantiates(
-    const FunctionDef& function,
-    const std::vector<std::pair<std::string, FDH::AttrValueWrapper>>& attrs) {
+void CheckInstantiates(const FunctionDef& function,
+                       const std::vector<std::pair<std::string, FDH::AttrValueWrapper>>& attrs) {
   NodeDef node;
   for (const auto& [name, value] : attrs) {
     (*node.mutable_attr())[name] = value.proto;
@@ -87,19 +84,15 @@ void SameAsFunctionDefHelper() {
           FDH::Const("one", 1.0f),
           {{"unit"}, "Cast", {"one"}, {{"SrcT", DT_FLOAT}, {"DstT", "$T"}}},
           {{"more"}, "AddV2", {"x", "unit"}, {{"T", "$T"}}},
-          {{"kept", "place"},
-           "Unique",
-           {"axes"},
-           {{"T", "$Tidx"}, {"out_idx", DT_INT32}}},
+          {{"kept", "place"}, "Unique", {"axes"}, {{"T", "$Tidx"}, {"out_idx", DT_INT32}}},
           {{"dx"}, "Mul", {"dy", "more"}, {{"T", "$T"}}, {"kept"}},
           {{"daxes"}, "ZerosLike", {"kept"}, {{"T", "$Tidx"}}},
       }};
-  const FunctionDef expected = FDH::Define(table.arguments, table.results,
-                                           table.attributes, table.nodes);
+  const FunctionDef expected =
+      FDH::Define(table.arguments, table.results, table.attributes, table.nodes);
   const FunctionDef found = Written(table, "the table");
   Check(tensorflow::FunctionDefsEqual(found, expected),
-        "written: " + found.DebugString() +
-            "\nby FunctionDefHelper: " + expected.DebugString());
+        "written: " + found.DebugString() + "\nby FunctionDefHelper: " + expected.DebugString());
 }
 
 void WhatFollowsFromInputs() {
@@ -129,36 +122,33 @@ void WhatFollowsFromInputs() {
   Check(Find(function, "some").attr().at("T").list().type_size() == 2, "some");
   Check(Find(function, "joined").attr().at("N").i() == 3, "N of joined");
   Check(Find(function, "joined").attr().at("Tidx").type() == DT_INT32, "Tidx");
-  CheckInputs(Find(function, "joined"),
-              {"x", "values:0", "dy", "axis:output:0"});
+  CheckInputs(Find(function, "joined"), {"x", "values:0", "dy", "axis:output:0"});
   Strings order;
   for (const NodeDef& node : function.node_def()) order.push_back(node.name());
-  Check(order.front() == "sum" && order[5] == "dx",
-        "nodes do not follow their inputs");
-  CheckInstantiates(function, {{"T", DT_DOUBLE},
-                               {"N", 3},
-                               {"Types", tensorflow::DataTypeSlice{DT_FLOAT}}});
+  Check(order.front() == "sum" && order[5] == "dx", "nodes do not follow their inputs");
+  CheckInstantiates(function,
+                    {{"T", DT_DOUBLE}, {"N", 3}, {"Types", tensorflow::DataTypeSlice{DT_FLOAT}}});
 }
 
 void Lists() {
-  const FunctionDef function = Written(
-      {{"values: N * float", "weight: float"},
-       {"copies: N * float", "first: float", "second: float", "weight: float"},
-       {"N: int"},
-       {
-           {{"copies"},
-            "IdentityN",
-            {"values"},
-            {{"T", tensorflow::DataTypeSlice{DT_FLOAT, DT_FLOAT}}}},
-           {{"first"}, "Identity", {"copies:output:0"}},
-           // One name for each tensor.
-           {{"a", "b"},
-            "IdentityN",
-            {"weight", "weight"},
-            {{"T", tensorflow::DataTypeSlice{DT_FLOAT, DT_FLOAT}}}},
-           {{"second"}, "Identity", {"b"}},
-       }},
-      "lists");
+  const FunctionDef function =
+      Written({{"values: N * float", "weight: float"},
+               {"copies: N * float", "first: float", "second: float", "weight: float"},
+               {"N: int"},
+               {
+                   {{"copies"},
+                    "IdentityN",
+                    {"values"},
+                    {{"T", tensorflow::DataTypeSlice{DT_FLOAT, DT_FLOAT}}}},
+                   {{"first"}, "Identity", {"copies:output:0"}},
+                   // One name for each tensor.
+                   {{"a", "b"},
+                    "IdentityN",
+                    {"weight", "weight"},
+                    {{"T", tensorflow::DataTypeSlice{DT_FLOAT, DT_FLOAT}}}},
+                   {{"second"}, "Identity", {"b"}},
+               }},
+              "lists");
   Check(function.ret().at("copies") == "copies:output", "a list as a result");
   Check(function.ret().at("weight") == "weight", "an argument as a result");
   CheckInputs(Find(function, "first"), {"copies:output:0"});
@@ -194,13 +184,10 @@ std::vector<Mistake> Mistakes() {
       {"a cycle",
        WithNodes({{{"dx"}, "Mul", {"dy", "a"}}, {{"a"}, "Neg", {"dx"}}}),
        {"'dx'", "a", "cycle"}},
-      {"an unknown input",
-       WithNodes({{{"dx"}, "Mul", {"dy", "z"}}}),
-       {"'dx'", "Mul", "input 'z'"}},
+      {"an unknown input", WithNodes({{{"dx"}, "Mul", {"dy", "z"}}}), {"'dx'", "Mul", "input 'z'"}},
       {"an unknown output of a node",
-       WithNodes({{{"dx"}, "Mul", {"dy", "a:y:0"}},
-                  {{"a"}, "Neg", {"x"}},
-                  {{"b"}, "Neg", {"a:z:0"}}}),
+       WithNodes(
+           {{{"dx"}, "Mul", {"dy", "a:y:0"}}, {{"a"}, "Neg", {"x"}}, {{"b"}, "Neg", {"a:z:0"}}}),
        {"'b'", "a:z:0"}},
       {"an element behind a list's end",
        {.attributes = {"T: {float}"},
@@ -213,9 +200,7 @@ std::vector<Mistake> Mistakes() {
       {"an unknown node to wait for",
        WithNodes({{{"dx"}, "Mul", {"dy", "x"}, {}, {"before"}}}),
        {"'dx'", "before"}},
-      {"too few inputs",
-       WithNodes({{{"dx"}, "Mul", {"dy"}}}),
-       {"'dx'", "1 input", "x, y"}},
+      {"too few inputs", WithNodes({{{"dx"}, "Mul", {"dy"}}}), {"'dx'", "1 input", "x, y"}},
       {"too many inputs",
        WithNodes({{{"dx"}, "Mul", {"dy", "x", "x"}}}),
        {"'dx'", "3 inputs", "x, y"}},
@@ -225,9 +210,7 @@ std::vector<Mistake> Mistakes() {
       {"an output with an argument's name",
        WithNodes({kProduct, {{"x"}, "Neg", {"dy"}}}),
        {"'x'", "argument"}},
-      {"a node without a name",
-       WithNodes({kProduct, {{}, "Neg", {"dy"}}}),
-       {"Neg", "name"}},
+      {"a node without a name", WithNodes({kProduct, {{}, "Neg", {"dy"}}}), {"Neg", "name"}},
       {"too few names",
        WithNodes({kProduct, {{"a"}, "Unique", {"x"}, {{"out_idx", DT_INT32}}}}),
        {"'a'", "1 name", "y, idx"}},
@@ -247,26 +230,19 @@ std::vector<Mistake> Mistakes() {
        {.attributes = {"T: {float, double}", "n: int"},
         .nodes = {{{"dx"}, "Mul", {"dy", "x"}, {{"T", "$n"}}}}},
        {"'dx'", "'T'", "$n is int"}},
-      {"a missing attribute",
-       WithNodes({{{"dx"}, "Cast", {"dy"}}}),
-       {"'dx'", "'DstT'", "missing"}},
+      {"a missing attribute", WithNodes({{{"dx"}, "Cast", {"dy"}}}), {"'dx'", "'DstT'", "missing"}},
       {"a constant of one type",
        WithNodes({FDH::Const("half", 0.5f), {{"dx"}, "Mul", {"dy", "half"}}}),
        {"'dx'", "'half'", "float", "$T", "Cast"}},
       {"an input of another type",
-       WithNodes({FDH::Const("n", 1),
-                  FDH::Const("m", 1.0),
-                  {{"a"}, "Mul", {"n", "m"}},
-                  kProduct}),
+       WithNodes({FDH::Const("n", 1), FDH::Const("m", 1.0), {{"a"}, "Mul", {"n", "m"}}, kProduct}),
        {"'a'", "'m'", "double", "int32"}},
       {"a list for one tensor",
        {.arguments = {"x: N * T", "dy: T"},
         .attributes = {"N: int", "T: {float, double}"},
         .nodes = {kProduct}},
        {"'dx'", "'x'", "list", "x:0"}},
-      {"a result that nothing makes",
-       {.results = {"dz: T"}, .nodes = {kProduct}},
-       {"'dz'"}},
+      {"a result that nothing makes", {.results = {"dz: T"}, .nodes = {kProduct}}, {"'dz'"}},
       {"a result of another type",
        {.results = {"dx: int32"}, .nodes = {kProduct}},
        {"'dx'", "int32", "$T"}},
@@ -279,9 +255,7 @@ std::vector<Mistake> Mistakes() {
       {"a type that is none",
        {.arguments = {"x: T", "dy: flaot"}, .nodes = {kProduct}},
        {"dy: flaot"}},
-      {"an argument without a type",
-       {.arguments = {"x: T", "dy"}, .nodes = {kProduct}},
-       {"dy"}},
+      {"an argument without a type", {.arguments = {"x: T", "dy"}, .nodes = {kProduct}}, {"dy"}},
       {"an attribute that is none",
        {.attributes = {"T: {float, duoble}"}, .nodes = {kProduct}},
        {"duoble"}},
@@ -293,15 +267,12 @@ void EachMistakeIsAnError() {
     FunctionDef function;
     function.mutable_signature()->set_name("as it was");
     const absl::Status status = Write(mistake.table, &function);
-    Check(absl::IsInvalidArgument(status),
-          mistake.what + ": " + status.ToString());
+    Check(absl::IsInvalidArgument(status), mistake.what + ": " + status.ToString());
     for (const std::string& said : mistake.said) {
       Check(absl::StrContains(status.message(), said),
-            mistake.what + ": does not say \"" + said +
-                "\": " + status.ToString());
+            mistake.what + ": does not say \"" + said + "\": " + status.ToString());
     }
-    Check(function.signature().name() == "as it was",
-          mistake.what + ": the function has changed");
+    Check(function.signature().name() == "as it was", mistake.what + ": the function has changed");
   }
 }
 

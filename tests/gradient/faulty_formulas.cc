@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Formulas with one mistake each, in a separate library that includes no header
-// of TensorFlow. The line of each mistake ends in "// mistake: <op>".
-// formula_op_types.cc registers the ops, Faulty>..., without gradients.
+// Formulas with one mistake each, in a separate library that includes no header of TensorFlow. The
+// line of each mistake ends in "// mistake: <op>". formula_op_types.cc registers the ops,
+// Faulty>..., without gradients.
 
 #include <stdexcept>
 
@@ -68,8 +68,7 @@ FAULTY(UnknownOp) {
   g.Return({Call("Faulty>Nonexistent", {g.Upstream()})});  // mistake: UnknownOp
 }
 FAULTY(UnknownNodeAttribute) {
-  g.Return({Call("Exp", {g.Upstream()},
-                 {{"sharpness", 2.0}})});  // mistake: UnknownNodeAttribute
+  g.Return({Call("Exp", {g.Upstream()}, {{"sharpness", 2.0}})});  // mistake: UnknownNodeAttribute
 }
 FAULTY(OpWithoutOutput) {
   g.Return({g.Call("NoOp", {})});  // mistake: OpWithoutOutput
@@ -93,8 +92,7 @@ FAULTY(AttributeOfAnotherKind) {
 }
 FAULTY(NoSuchAttributeOfOp) {
   Value x = g.Input(0);
-  g.Return(
-      {Call("Cast", {x}, g.AttrsOfOp({"U"}))});  // mistake: NoSuchAttributeOfOp
+  g.Return({Call("Cast", {x}, g.AttrsOfOp({"U"}))});  // mistake: NoSuchAttributeOfOp
 }
 FAULTY(ConstantOfStrings) {
   constexpr DataType kString{7};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops whose gradients have one mistake each, and a few that use every feature
-// of a definition. Kernels return the first input.
+// Ops whose gradients have one mistake each, and a few that use every feature of a definition.
+// Kernels return the first input.
 
 #include <stdexcept>
 
@@ -32,8 +32,7 @@ class HandOnOp : public tensorflow::OpKernel {
   }
 };
 
-#define KERNEL(name) \
-  REGISTER_KERNEL_BUILDER(Name(name).Device(tensorflow::DEVICE_CPU), HandOnOp)
+#define KERNEL(name) REGISTER_KERNEL_BUILDER(Name(name).Device(tensorflow::DEVICE_CPU), HandOnOp)
 
 #define UNARY_OP(name)             \
   REGISTER_OP(name)                \
@@ -45,18 +44,16 @@ class HandOnOp : public tensorflow::OpKernel {
   KERNEL(name)
 
 // Registers a gradient from the body of a function of `attrs` and `g`.
-#define GRADIENT(name, ...)                       \
-  REGISTER_OP_GRADIENT(                           \
-      name,                                       \
-      []([[maybe_unused]] const AttrSlice& attrs, \
-         [[maybe_unused]] FunctionDef* g) -> absl::Status __VA_ARGS__)
+#define GRADIENT(name, ...)                                        \
+  REGISTER_OP_GRADIENT(name,                                       \
+                       []([[maybe_unused]] const AttrSlice& attrs, \
+                          [[maybe_unused]] FunctionDef* g) -> absl::Status __VA_ARGS__)
 
 // An op whose gradient tensorflow_ext::Define writes from these nodes.
-#define DEFINED(name, ...)                                              \
-  UNARY_OP(name);                                                       \
-  GRADIENT(name, {                                                      \
-    return Define({"x: T", "dy: T"}, {"dx: T"}, {"T: {float, double}"}, \
-                  {__VA_ARGS__}, g);                                    \
+#define DEFINED(name, ...)                                                                 \
+  UNARY_OP(name);                                                                          \
+  GRADIENT(name, {                                                                         \
+    return Define({"x: T", "dy: T"}, {"dx: T"}, {"T: {float, double}"}, {__VA_ARGS__}, g); \
   })
 
 // An op whose gradient this call of TensorFlow's helper writes.
@@ -77,17 +74,14 @@ const FDH::Node kCopy = {{"dx"}, "Identity", {"dy"}, {{"T", "$T"}}};
 WRITTEN_BY(FDH::Define, "Faulty>TooManyResults", Strings{"x: T", "dy: T"},
            Strings{"dx: T", "dz: T"}, kAnyType,
            Nodes{kCopy, {{"dz"}, "Identity", {"dy"}, {{"T", "$T"}}}});
-WRITTEN_BY(FDH::Define, "Faulty>TooFewArguments", Strings{"dy: T"},
-           Strings{"dx: T"}, kAnyType, Nodes{kCopy});
-WRITTEN_BY(FDH::Define, "Faulty>ArgumentType", Strings{"x: T", "dy: int64"},
-           Strings{"dx: T"}, kAnyType,
-           Nodes{{{"dx"}, "Identity", {"x"}, {{"T", "$T"}}}});
-WRITTEN_BY(FDH::Define, "Faulty>ResultType", Strings{"x: T", "dy: T"},
-           Strings{"dx: bool"}, kAnyType,
-           Nodes{{{"dx"}, "Less", {"x", "dy"}, {{"T", "$T"}}}});
-WRITTEN_BY(FDH::Define, "Faulty>UnknownAttribute", Strings{"x: T", "dy: T"},
-           Strings{"dx: T"}, Strings{"T: type", "sharpness: float"},
+WRITTEN_BY(FDH::Define, "Faulty>TooFewArguments", Strings{"dy: T"}, Strings{"dx: T"}, kAnyType,
            Nodes{kCopy});
+WRITTEN_BY(FDH::Define, "Faulty>ArgumentType", Strings{"x: T", "dy: int64"}, Strings{"dx: T"},
+           kAnyType, Nodes{{{"dx"}, "Identity", {"x"}, {{"T", "$T"}}}});
+WRITTEN_BY(FDH::Define, "Faulty>ResultType", Strings{"x: T", "dy: T"}, Strings{"dx: bool"},
+           kAnyType, Nodes{{{"dx"}, "Less", {"x", "dy"}, {{"T", "$T"}}}});
+WRITTEN_BY(FDH::Define, "Faulty>UnknownAttribute", Strings{"x: T", "dy: T"}, Strings{"dx: T"},
+           Strings{"T: type", "sharpness: float"}, Nodes{kCopy});
 UNARY_OP("Faulty>NoGradientAnywhere");
 UNARY_OP("Faulty>DeclaredNone");
 REGISTER_OP_NO_GRADIENT("Faulty>DeclaredNone");
@@ -95,13 +89,11 @@ REGISTER_OP_NO_GRADIENT("Faulty>DeclaredNone");
 // ----- Creators that fail. -----
 
 UNARY_OP("Faulty>CreatorFails");
-GRADIENT("Faulty>CreatorFails",
-         { return absl::UnimplementedError("scale=0 is not supported"); });
+GRADIENT("Faulty>CreatorFails", { return absl::UnimplementedError("scale=0 is not supported"); });
 UNARY_OP("Faulty>EmptyDefinition");
 GRADIENT("Faulty>EmptyDefinition", { return absl::OkStatus(); });
 UNARY_OP("Faulty>Throws");
-GRADIENT("Faulty>Throws",
-         { throw std::runtime_error("the table is on fire"); });
+GRADIENT("Faulty>Throws", { throw std::runtime_error("the table is on fire"); });
 UNARY_OP("Faulty>ThrowsANumber");
 GRADIENT("Faulty>ThrowsANumber", { throw 7; });
 
@@ -109,12 +101,10 @@ GRADIENT("Faulty>ThrowsANumber", { throw 7; });
 
 // A definition in the form that FDH::Define refuses to write.
 FunctionDef Raw(const std::string& result, const Nodes& nodes) {
-  return FDH::Create("", {"x: float", "dy: float"}, {"dx: float"}, {}, nodes,
-                     {{"dx", result}});
+  return FDH::Create("", {"x: float", "dy: float"}, {"dx: float"}, {}, nodes, {{"dx", result}});
 }
 
-WRITTEN_BY(Raw, "Faulty>UnknownOp", "a:y:0",
-           {{{"a"}, "Faulty>Nonexistent", {"dy"}, {}}});
+WRITTEN_BY(Raw, "Faulty>UnknownOp", "a:y:0", {{{"a"}, "Faulty>Nonexistent", {"dy"}, {}}});
 WRITTEN_BY(Raw, "Faulty>UnknownInput", "a:output:0",
            {{{"a"}, "Identity", {"elsewhere"}, {{"T", DT_FLOAT}}}});
 WRITTEN_BY(Raw, "Faulty>UnknownResult", "elsewhere:output:0",
@@ -127,28 +117,23 @@ WRITTEN_BY(Raw, "Faulty>Cycle", "a:z:0",
            {{{"a"}, "Mul", {"dy", "b:z:0"}, {{"T", DT_FLOAT}}},
             {{"b"}, "Mul", {"dy", "a:z:0"}, {{"T", DT_FLOAT}}}});
 // Correct as a function, but its shapes never match.
-WRITTEN_BY(Raw, "Faulty>ShapesNeverFit", "c:z:0",
-           {{{"a"}, "Identity", {"dy"}, {{"T", DT_FLOAT}}},
-            {{"b"},
-             "ExpandDims",
-             {"a:output:0", "axis:output:0"},
-             {{"T", DT_FLOAT}, {"Tdim", DT_INT32}}},
-            FDH::Const<int32_t>("axis", 7),
-            {{"c"}, "Mul", {"b:output:0", "dy"}, {{"T", DT_FLOAT}}}});
-WRITTEN_BY(FDH::Define, "Faulty>UnknownPlaceholder", Strings{"x: T", "dy: T"},
-           Strings{"dx: T"}, kAnyType,
-           Nodes{{{"dx"}, "Mul", {"dy", "x"}, {{"T", "$U"}}}});
+WRITTEN_BY(
+    Raw, "Faulty>ShapesNeverFit", "c:z:0",
+    {{{"a"}, "Identity", {"dy"}, {{"T", DT_FLOAT}}},
+     {{"b"}, "ExpandDims", {"a:output:0", "axis:output:0"}, {{"T", DT_FLOAT}, {"Tdim", DT_INT32}}},
+     FDH::Const<int32_t>("axis", 7),
+     {{"c"}, "Mul", {"b:output:0", "dy"}, {{"T", DT_FLOAT}}}});
+WRITTEN_BY(FDH::Define, "Faulty>UnknownPlaceholder", Strings{"x: T", "dy: T"}, Strings{"dx: T"},
+           kAnyType, Nodes{{{"dx"}, "Mul", {"dy", "x"}, {{"T", "$U"}}}});
 // Correct for float.
-WRITTEN_BY(FDH::Define, "Faulty>FloatConstant", Strings{"x: T", "dy: T"},
-           Strings{"dx: T"}, kAnyType,
-           Nodes{FDH::Const("half", 0.5f),
-                 {{"dx"}, "Mul", {"dy", "half"}, {{"T", "$T"}}}});
+WRITTEN_BY(FDH::Define, "Faulty>FloatConstant", Strings{"x: T", "dy: T"}, Strings{"dx: T"},
+           kAnyType,
+           Nodes{FDH::Const("half", 0.5f), {{"dx"}, "Mul", {"dy", "half"}, {{"T", "$T"}}}});
 DEFINED("Faulty>DefinedWrong", {{"dx"}, "Mul", {"dy", "slope"}});
 
 // ----- Gradients of another shape than their input. -----
 
-DEFINED("Faulty>Summed", FDH::Const("first", 0),
-        {{"dx"}, "Sum", {"dy", "first"}});
+DEFINED("Faulty>Summed", FDH::Const("first", 0), {{"dx"}, "Sum", {"dy", "first"}});
 
 // y may be smaller than x; its gradient is not summed.
 REGISTER_OP("Faulty>NotSummed")
@@ -159,9 +144,8 @@ REGISTER_OP("Faulty>NotSummed")
     .SetShapeFn(UnchangedShape);
 KERNEL("Faulty>NotSummed");
 GRADIENT("Faulty>NotSummed", {
-  return Define(
-      {"x: T", "y: T", "dz: T"}, {"dx: T", "dy: T"}, {"T: {float, double}"},
-      {{{"dx"}, "Identity", {"dz"}}, {{"dy"}, "Mul", {"dz", "x"}}}, g);
+  return Define({"x: T", "y: T", "dz: T"}, {"dx: T", "dy: T"}, {"T: {float, double}"},
+                {{{"dx"}, "Identity", {"dz"}}, {{"dy"}, "Mul", {"dz", "x"}}}, g);
 });
 
 // A row of a variable.
@@ -178,8 +162,7 @@ GRADIENT("Faulty>FirstRow", {
 });
 
 // Correct: the shape of its gradient is known only at run time.
-DEFINED("Featured>Reshaped", {{"shape"}, "Shape", {"x"}},
-        {{"dx"}, "Reshape", {"dy", "shape"}});
+DEFINED("Featured>Reshaped", {{"shape"}, "Shape", {"x"}}, {{"dx"}, "Reshape", {"dy", "shape"}});
 
 // ----- Checks of all types. -----
 
@@ -189,8 +172,7 @@ GRADIENT("Featured>NotForDouble", {
   tensorflow::DataType type;
   TF_RETURN_IF_ERROR(tensorflow::GetNodeAttr(attrs, "T", &type));
   if (type != DT_FLOAT) return absl::UnimplementedError("float alone");
-  return Define({"x: float", "dy: float"}, {"dx: float"}, {},
-                {{{"dx"}, "Mul", {"dy", "x"}}}, g);
+  return Define({"x: float", "dy: float"}, {"dx: float"}, {}, {{{"dx"}, "Mul", {"dy", "x"}}}, g);
 });
 
 // Has an attribute without a default.
@@ -219,8 +201,7 @@ REGISTER_OP("Faulty>OfManyTypes")
     .Attr("D: " MANY_TYPES)
     .SetShapeFn(UnknownShape);
 GRADIENT("Faulty>OfManyTypes", {
-  return Define({"a: A", "b: B", "c: C", "d: D", "dy: A"},
-                {"da: A", "db: B", "dc: C", "dd: D"},
+  return Define({"a: A", "b: B", "c: C", "d: D", "dy: A"}, {"da: A", "db: B", "dc: C", "dd: D"},
                 {"A: type", "B: type", "C: type", "D: type"},
                 {
                     FDH::Const("float_zero", 0.0f),
@@ -234,9 +215,8 @@ GRADIENT("Faulty>OfManyTypes", {
 
 // ----- Every feature of a definition. -----
 
-// Two inputs, one of an integer type, and two outputs. The gradient runs the
-// forward op again. It has work that only the integer's gradient needs, a
-// control dependency and a device.
+// Two inputs, one of an integer type, and two outputs. The gradient runs the forward op again. It
+// has work that only the integer's gradient needs, a control dependency and a device.
 REGISTER_OP("Featured>Pair")
     .Input("x: T")
     .Input("count: int32")
@@ -259,10 +239,7 @@ GRADIENT("Featured>Pair", {
       {"T: {float, double}", "scale: float"},
       // Nodes
       {
-          {{"y", "statistic"},
-           "Featured>Pair",
-           {"x", "count"},
-           {{"T", "$T"}, {"scale", "$scale"}}},
+          {{"y", "statistic"}, "Featured>Pair", {"x", "count"}, {{"T", "$T"}, {"scale", "$scale"}}},
           {{"checked"}, "Identity", {"dstatistic"}, {{"T", "$T"}}},
           {{"product"}, "Mul", {"dy", "statistic"}, {{"T", "$T"}}, {"checked"}},
           {{"dx"}, "AddV2", {"product", "dstatistic"}, {{"T", "$T"}}},
@@ -279,15 +256,14 @@ GRADIENT("Featured>Pair", {
 // The same with another attribute, so it cannot reuse the forward op's result.
 UNARY_OP("Featured>Rescaled");
 GRADIENT("Featured>Rescaled", {
-  return Define(
-      {"x: T", "dy: T"}, {"dx: T"}, {"T: {float, double}", "scale: float"},
-      {
-          {{"other"}, "Featured>Rescaled", {"x"}, {{"scale", 3.0f}}},
-          {{"same"}, "Featured>Rescaled", {"x"}, {{"scale", "$scale"}}},
-          {{"sum"}, "AddV2", {"other", "same"}},
-          {{"dx"}, "Mul", {"sum", "dy"}},
-      },
-      g);
+  return Define({"x: T", "dy: T"}, {"dx: T"}, {"T: {float, double}", "scale: float"},
+                {
+                    {{"other"}, "Featured>Rescaled", {"x"}, {{"scale", 3.0f}}},
+                    {{"same"}, "Featured>Rescaled", {"x"}, {{"scale", "$scale"}}},
+                    {{"sum"}, "AddV2", {"other", "same"}},
+                    {{"dx"}, "Mul", {"sum", "dy"}},
+                },
+                g);
 });
 
 // A list as input and as output, and an input without a gradient.
@@ -303,10 +279,7 @@ GRADIENT("Featured>Lists", {
       "", {"values: N * float", "weight: float", "d: N * float"},
       {"dvalues: N * float", "dweight: float"}, {"N: int"},
       {
-          {{"copies"},
-           "IdentityN",
-           {"d"},
-           {{"T", tensorflow::DataTypeSlice{DT_FLOAT, DT_FLOAT}}}},
+          {{"copies"}, "IdentityN", {"d"}, {{"T", tensorflow::DataTypeSlice{DT_FLOAT, DT_FLOAT}}}},
           {{"none"}, "TfExt>NoGradient", {"weight"}, {{"T", DT_FLOAT}}},
       },
       {{"dvalues", "copies:output"}, {"dweight", "none:zeros:0"}});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops without gradients, for the libraries of formulas. They have no kernels,
-// because the tests only build graphs.
+// Ops without gradients, for the libraries of formulas. They have no kernels, because the tests
+// only build graphs.
 
 #include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/op.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Formulas of another library: one for an op of its own, and two for ops that
-// already have a gradient.
+// Formulas of another library: one for an op of its own, and two for ops that already have a
+// gradient.
 
 #include "tensorflow_ext/gradient/formula/formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"

@@ -303,7 +303,8 @@ def test_c_adds_nothing_where_it_is_off_or_all_is_known(switched_on: None) -> No
 @pytest.mark.parametrize(("value", "on"), [("1", True), ("0", False), ("", False)])
 def test_environment(value: str, on: bool) -> None:
     program = (
-        "from tensorflow_ext import _shape_checks, gradients; "
+        "from tensorflow_ext import gradients; "
+        "from tensorflow_ext._runtime import _shape_checks; "
         f"assert bool(_shape_checks.ALWAYS) is {on}; "
         f"assert gradients.check_shapes(False) is {on}"
     )

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The index arithmetic of broadcasting (kernels/broadcast.h), which host and
-// device share, compared with a direct form of NumPy's rule: every element of
-// every operand over shapes of up to three dimensions, and the CPU's loop over
-// any division into parts.
+// The index arithmetic of broadcasting (kernels/broadcast.h), which host and device share, compared
+// with a direct form of NumPy's rule: every element of every operand over shapes of up to three
+// dimensions, and the CPU's loop over any division into parts.
 
 #include <algorithm>
 #include <cmath>
@@ -35,9 +34,7 @@ int64_t Size(const Shape& shape) {
   return size;
 }
 
-DimensionList List(const Shape& shape) {
-  return {shape.data(), static_cast<int>(shape.size())};
-}
+DimensionList List(const Shape& shape) { return {shape.data(), static_cast<int>(shape.size())}; }
 
 // False if the shapes do not broadcast.
 bool BroadcastShapes(const Shape& x, const Shape& y, Shape* output) {
@@ -52,8 +49,7 @@ bool BroadcastShapes(const Shape& x, const Shape& y, Shape* output) {
   return true;
 }
 
-// The position of element `index` of `output` in an operand, dimension by
-// dimension.
+// The position of element `index` of `output` in an operand, dimension by dimension.
 int64_t Offset(const Shape& operand, const Shape& output, int64_t index) {
   int64_t offset = 0, stride = 1;
   for (size_t d = 1; d <= output.size(); ++d) {
@@ -86,23 +82,20 @@ void TestOffsets(const Shape& x, const Shape& y) {
   const bool broadcasts = BroadcastShapes(x, y, &output);
   if (!broadcasts) output = x.size() > y.size() ? x : y;
   Broadcast<2> broadcast;
-  const BroadcastResult result =
-      MakeBroadcast({List(x), List(y)}, List(output), &broadcast);
+  const BroadcastResult result = MakeBroadcast({List(x), List(y)}, List(output), &broadcast);
   const std::string what = Text(x) + " with " + Text(y);
   Check((result == BroadcastResult::kOk) == broadcasts, "result for " + what);
   if (!broadcasts) return;
   for (int64_t i = 0; i < Size(output); ++i) {
     int64_t offsets[2];
     BroadcastOffsets(broadcast, i, offsets);
-    Check(offsets[0] == Offset(x, output, i) &&
-              offsets[1] == Offset(y, output, i),
+    Check(offsets[0] == Offset(x, output, i) && offsets[1] == Offset(y, output, i),
           "offsets of " + what + " at " + std::to_string(i));
   }
 }
 
-// The CPU's loop, divided anywhere, against one product per element. It writes
-// to a separate output, through the caches and past them, and to x if x does
-// not repeat.
+// The CPU's loop, divided anywhere, against one product per element. It writes to a separate
+// output, through the caches and past them, and to x if x does not repeat.
 template <typename T>
 void TestLoop(NumericType type, const Shape& x, const Shape& y) {
   Shape output;
@@ -122,12 +115,11 @@ void TestLoop(NumericType type, const Shape& x, const Shape& y) {
                                       std::min(size, begin + part), streams);
     }
     for (int64_t i = 0; i < size; ++i) {
-      const T product = FromCompute<T>(ToCompute(xs[Offset(x, output, i)]) *
-                                       ToCompute(ys[Offset(y, output, i)]));
+      const T product =
+          FromCompute<T>(ToCompute(xs[Offset(x, output, i)]) * ToCompute(ys[Offset(y, output, i)]));
       Check(ToCompute(zs[i]) == ToCompute(product),
-            "product of " + Text(x) + " with " + Text(y) + " at " +
-                std::to_string(i) + ", in parts of " + std::to_string(part) +
-                (streams ? ", streamed" : ""));
+            "product of " + Text(x) + " with " + Text(y) + " at " + std::to_string(i) +
+                ", in parts of " + std::to_string(part) + (streams ? ", streamed" : ""));
     }
   };
   for (int64_t part : {int64_t{1}, int64_t{7}, int64_t{250}, size}) {
@@ -143,8 +135,7 @@ void TestLoops(const Shape& x, const Shape& y) {
   TestLoop<Half>(NumericType::kHalf, x, y);
 }
 
-void TestPairs(void (*test)(const Shape&, const Shape&),
-               const std::vector<Shape>& shapes) {
+void TestPairs(void (*test)(const Shape&, const Shape&), const std::vector<Shape>& shapes) {
   for (const Shape& x : shapes) {
     for (const Shape& y : shapes) test(x, y);
   }
@@ -159,13 +150,12 @@ void TestCollapse() {
 
   const Shape same = {7, 1, 9, 11};
   MakeBroadcast({List(same), List(same)}, List(same), &broadcast);
-  Check(broadcast.rank == 1 && broadcast.sizes[0] == 693 &&
-            broadcast.strides[0][0] == 1 && broadcast.strides[1][0] == 1,
+  Check(broadcast.rank == 1 && broadcast.sizes[0] == 693 && broadcast.strides[0][0] == 1 &&
+            broadcast.strides[1][0] == 1,
         "equal shapes are flat");
 
   MakeBroadcast({List(same), List({})}, List(same), &broadcast);
-  Check(broadcast.rank == 1 && broadcast.strides[1][0] == 0,
-        "a scalar is flat");
+  Check(broadcast.rank == 1 && broadcast.strides[1][0] == 0, "a scalar is flat");
 
   Shape odd, even, all;
   for (int d = 0; d <= kMaxBroadcastRank; ++d) {
@@ -183,8 +173,7 @@ void TestQuotient() {
   constexpr int64_t k32Bits = 4294967295;
   for (int64_t a : {int64_t{0}, int64_t{1}, k32Bits, k32Bits + 1, kLarge}) {
     for (int64_t b : {int64_t{1}, int64_t{3}, k32Bits, k32Bits + 1, kLarge}) {
-      Check(Quotient(a, b) == a / b,
-            std::to_string(a) + " / " + std::to_string(b));
+      Check(Quotient(a, b) == a / b, std::to_string(a) + " / " + std::to_string(b));
     }
   }
 }
@@ -195,9 +184,7 @@ void TestFloorMod() {
     for (int32_t y = -4; y <= 4; ++y) {
       const int32_t z = FloorMod{}(x, y);
       const std::string what = std::to_string(x) + " mod " + std::to_string(y);
-      Check(y == 0 ? z == 0
-                   : (x - z) % y == 0 &&
-                         (y > 0 ? 0 <= z && z < y : y < z && z <= 0),
+      Check(y == 0 ? z == 0 : (x - z) % y == 0 && (y > 0 ? 0 <= z && z < y : y < z && z <= 0),
             what);
       if (y == 0) continue;
       const double quotient = FlooredQuotient<double>(x, y);
@@ -207,8 +194,7 @@ void TestFloorMod() {
     }
   }
   constexpr int32_t kLowest = std::numeric_limits<int32_t>::min();
-  Check(FloorMod{}(kLowest, -1) == 0 && FloorMod{}(kLowest, 3) == 1,
-        "mod of the lowest integer");
+  Check(FloorMod{}(kLowest, -1) == 0 && FloorMod{}(kLowest, 3) == 1, "mod of the lowest integer");
 }
 
 }  // namespace

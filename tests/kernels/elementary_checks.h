@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs loops over an elementary function, and checks that every instruction set
-// and every length give the same bits.
+// Runs loops over an elementary function, and checks that every instruction set and every length
+// give the same bits.
 
 #ifndef TENSORFLOW_EXT_TESTS_KERNELS_ELEMENTARY_CHECKS_H_
 #define TENSORFLOW_EXT_TESTS_KERNELS_ELEMENTARY_CHECKS_H_
@@ -21,15 +21,13 @@ namespace tensorflow_ext {
 using Real = long double;
 
 template <typename T>
-constexpr NumericType kType =
-    std::is_same_v<T, float> ? NumericType::kFloat : NumericType::kDouble;
+constexpr NumericType kType = std::is_same_v<T, float> ? NumericType::kFloat : NumericType::kDouble;
 
 template <typename Functor, typename T>
 std::vector<T> Run(const std::vector<T>& x, const std::vector<T>& y) {
   std::vector<T> results(x.size());
   const void* const inputs[] = {x.data(), y.data()};
-  CpuElementwise<Functor>::Run(Functor{}, kType<T>, inputs, results.data(), 0,
-                               x.size());
+  CpuElementwise<Functor>::Run(Functor{}, kType<T>, inputs, results.data(), 0, x.size());
   return results;
 }
 
@@ -50,24 +48,22 @@ struct TwoByTwo : OneByOne<Functor> {
 };
 
 template <typename T>
-void CheckSame(const char* name, const std::string& what,
-               const std::vector<T>& want, const std::vector<T>& got) {
+void CheckSame(const char* name, const std::string& what, const std::vector<T>& want,
+               const std::vector<T>& got) {
   for (size_t i = 0; i < want.size(); ++i) {
     if (want[i] != want[i] && got[i] != got[i]) continue;
-    if (internal::BitCast<BitsOf<T>>(want[i]) ==
-        internal::BitCast<BitsOf<T>>(got[i])) {
+    if (internal::BitCast<BitsOf<T>>(want[i]) == internal::BitCast<BitsOf<T>>(got[i])) {
       continue;
     }
     ++failures;
-    std::printf("%s, %s: %.17g and %.17g\n", name, what.c_str(),
-                static_cast<double>(want[i]), static_cast<double>(got[i]));
+    std::printf("%s, %s: %.17g and %.17g\n", name, what.c_str(), static_cast<double>(want[i]),
+                static_cast<double>(got[i]));
     return;
   }
 }
 
 template <typename Functor, typename T>
-void CheckBits(const char* name, const std::vector<T>& x,
-               const std::vector<T>& y) {
+void CheckBits(const char* name, const std::vector<T>& x, const std::vector<T>& y) {
   const std::vector<T> want = Run<Functor>(x, y);
   CheckSame(name, "number by number", want, Run<OneByOne<Functor>>(x, y));
   std::vector<T> got(x.size());
@@ -95,8 +91,7 @@ void CheckBits(const char* name, const std::vector<T>& x,
       got.assign(x.size(), 0);
       for (int64_t from = 0, size = 1; from < all; from += size, ++size) {
         const int64_t to = std::min(from + size, all);
-        internal::RunAvx2<Halves>(TwoByTwo<Functor>{}, in, out, streams, from,
-                                  to);
+        internal::RunAvx2<Halves>(TwoByTwo<Functor>{}, in, out, streams, from, to);
       }
       CheckSame(name, "two at once" + how, want, got);
     }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A functor for each function that functors may call (kernels/elementary.h,
-// trigonometric.h), for tests of all of them. vector_code_test.py checks that
-// none is missing.
+// A functor for each function that functors may call (kernels/elementary.h, trigonometric.h), for
+// tests of all of them. vector_code_test.py checks that none is missing.
 
 #ifndef TENSORFLOW_EXT_TESTS_KERNELS_ELEMENTARY_FUNCTORS_H_
 #define TENSORFLOW_EXT_TESTS_KERNELS_ELEMENTARY_FUNCTORS_H_
@@ -51,8 +50,7 @@
 
 namespace tensorflow_ext {
 
-// For the registers of a GPU. On the CPU, whole loops are easier to read than
-// blocks of them.
+// For the registers of a GPU. On the CPU, whole loops are easier to read than blocks of them.
 #if defined(__CUDACC__)
 #define TENSORFLOW_EXT_CYCLES static constexpr int kCycles = 20;
 #else
@@ -69,12 +67,10 @@ namespace tensorflow_ext {
       return expression;                                      \
     }                                                         \
   };
-#define TENSORFLOW_EXT_DEFINE(Name, expression) \
-  TENSORFLOW_EXT_DEFINE_UNARY(Name, expression, true)
+#define TENSORFLOW_EXT_DEFINE(Name, expression) TENSORFLOW_EXT_DEFINE_UNARY(Name, expression, true)
 TENSORFLOW_EXT_ANGLE_FUNCTIONS(TENSORFLOW_EXT_DEFINE)
 #undef TENSORFLOW_EXT_DEFINE
-#define TENSORFLOW_EXT_DEFINE(Name, expression) \
-  TENSORFLOW_EXT_DEFINE_UNARY(Name, expression, false)
+#define TENSORFLOW_EXT_DEFINE(Name, expression) TENSORFLOW_EXT_DEFINE_UNARY(Name, expression, false)
 TENSORFLOW_EXT_UNARY_FUNCTIONS(TENSORFLOW_EXT_DEFINE)
 #undef TENSORFLOW_EXT_DEFINE
 

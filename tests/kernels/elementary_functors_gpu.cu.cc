@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every elementary function in a kernel, compiled like the kernels: without
-// warnings and without local memory.
+// Every elementary function in a kernel, compiled like the kernels: without warnings and without
+// local memory.
 
 #include "tensorflow_ext/kernels/elementwise_gpu.cuh"
 #include "tests/kernels/elementary_functors.h"

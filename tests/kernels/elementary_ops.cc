@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An op for each elementary function. elementary_xla_test.py compares its CPU
-// kernel with its lowering; both use the same functor.
+// An op for each elementary function. elementary_xla_test.py compares its CPU kernel with its
+// lowering; both use the same functor.
 
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow_ext/kernels/elementwise_cpu.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels' elementary and trigonometric functions, run through the
-// vectorised loops, against the C library's in long double over sweeps of their
-// range. The loops against each other: every instruction set and every length
-// give the same bits, whether or not subnormal floats are flushed to zero.
+// The kernels' elementary and trigonometric functions, run through the vectorised loops, against
+// the C library's in long double over sweeps of their range. The loops against each other: every
+// instruction set and every length give the same bits, whether or not subnormal floats are flushed
+// to zero.
 
 #include "tensorflow_ext/kernels/elementary.h"
 
@@ -36,8 +36,8 @@ Real NormalDensity(Real x) {
   return std::exp(-x * x / 2) * 0.398942280401432677939946059934381868L;
 }
 
-// Name, expression of x, the same by the C library, range of x, and the largest
-// error in units in the last place of T.
+// Name, expression of x, the same by the C library, range of x, and the largest error in units in
+// the last place of T.
 #define DEFINE_FUNCTION(Name, expression, expected, low, high, units) \
   struct Name##Function {                                             \
     static constexpr int kArity = 1;                                  \
@@ -52,20 +52,16 @@ Real NormalDensity(Real x) {
   };
 DEFINE_FUNCTION(Decay, ExpOfMinus(x), std::exp(-x), 0, 720, 1.5)
 DEFINE_FUNCTION(SquareDecay, ExpOfMinusSquare(x), std::exp(-x* x), 0, 28, 2)
-DEFINE_FUNCTION(HalfSquareDecay, ExpOfMinusHalfSquare(x), std::exp(-x* x / 2),
-                0, 40, 2)
+DEFINE_FUNCTION(HalfSquareDecay, ExpOfMinusHalfSquare(x), std::exp(-x* x / 2), 0, 40, 2)
 DEFINE_FUNCTION(Power, Exp2OfMinus(x), std::exp2(-x), 0, 1040, 1.5)
 DEFINE_FUNCTION(Tanh, Tanh(x).value, std::tanh(x), -50, 50, 1.5)
 DEFINE_FUNCTION(Shrunk, Tanh(x).shrunk, XMinusTanh(x), -50, 50, 3.5)
-DEFINE_FUNCTION(TanhSlope, Tanh(x).slope, 1 / std::cosh(x) / std::cosh(x), -360,
-                360, 3.5)
-DEFINE_FUNCTION(Sigmoid, Sigmoid(x).value, 1 / (1 + std::exp(-x)), -720, 720,
-                2.5)
-DEFINE_FUNCTION(SigmoidSlope, Sigmoid(x).slope,
-                1 / (1 + std::exp(-x)) / (1 + std::exp(x)), -720, 720, 4)
+DEFINE_FUNCTION(TanhSlope, Tanh(x).slope, 1 / std::cosh(x) / std::cosh(x), -360, 360, 3.5)
+DEFINE_FUNCTION(Sigmoid, Sigmoid(x).value, 1 / (1 + std::exp(-x)), -720, 720, 2.5)
+DEFINE_FUNCTION(SigmoidSlope, Sigmoid(x).slope, 1 / (1 + std::exp(-x)) / (1 + std::exp(x)), -720,
+                720, 4)
 DEFINE_FUNCTION(Central, Normal(x).cumulative, CumulativeNormal(x), -4, 4, 6.5)
-DEFINE_FUNCTION(Cumulative, Normal(x).cumulative, CumulativeNormal(x), -40, 40,
-                10)
+DEFINE_FUNCTION(Cumulative, Normal(x).cumulative, CumulativeNormal(x), -40, 40, 10)
 DEFINE_FUNCTION(Density, Normal(x).density, NormalDensity(x), -40, 40, 4)
 DEFINE_FUNCTION(Sine, SinCos(x).sine, std::sin(x), -70000, 70000, 1.75)
 DEFINE_FUNCTION(Cosine, SinCos(x).cosine, std::cos(x), -70000, 70000, 1.75)
@@ -93,15 +89,13 @@ std::vector<T> Sweep(double low, double high) {
   return values;
 }
 
-// The distance from a number to the next one in T. Below the normal numbers it
-// is the distance at the smallest normal number, because smaller results may be
-// 0.
+// The distance from a number to the next one in T. Below the normal numbers it is the distance at
+// the smallest normal number, because smaller results may be 0.
 template <typename T>
 Real Unit(Real value) {
   const Real smallest = std::numeric_limits<T>::min();
   const Real magnitude = std::max(std::fabs(value), smallest);
-  return std::ldexp(Real{1}, std::ilogb(magnitude)) *
-         std::numeric_limits<T>::epsilon();
+  return std::ldexp(Real{1}, std::ilogb(magnitude)) * std::numeric_limits<T>::epsilon();
 }
 
 template <typename Function, typename T>
@@ -114,16 +108,14 @@ void CheckAccuracy(const std::vector<T>& values) {
     const Real expected = Function::Expected(values[i]);
     // A product with a factor below the smallest normal number.
     const bool vanishes = std::fabs(expected) < 4 * smallest && results[i] == 0;
-    const Real apart =
-        vanishes ? 0 : std::fabs(results[i] - expected) / Unit<T>(expected);
+    const Real apart = vanishes ? 0 : std::fabs(results[i] - expected) / Unit<T>(expected);
     if (!(apart <= worst)) {
       worst = apart;
       where = values[i];
     }
   }
-  std::printf("%s of %zu bytes: %.2f units at %.9g\n", Function::kName,
-              sizeof(T), static_cast<double>(worst),
-              static_cast<double>(where));
+  std::printf("%s of %zu bytes: %.2f units at %.9g\n", Function::kName, sizeof(T),
+              static_cast<double>(worst), static_cast<double>(where));
   if (!(worst <= Function::kUnits)) ++failures;
 }
 
@@ -145,14 +137,12 @@ void CheckLimits() {
     const bool both_nan = results[i] != results[i] && expected != expected;
     if (both_nan || results[i] == expected) continue;
     // Below the smallest normal number.
-    if (results[i] == 0 &&
-        std::fabs(expected) < std::numeric_limits<T>::min()) {
+    if (results[i] == 0 && std::fabs(expected) < std::numeric_limits<T>::min()) {
       continue;
     }
     ++failures;
-    std::printf("%s of %g: got %g, expected %g\n", Function::kName,
-                static_cast<double>(values[i]), static_cast<double>(results[i]),
-                static_cast<double>(expected));
+    std::printf("%s of %g: got %g, expected %g\n", Function::kName, static_cast<double>(values[i]),
+                static_cast<double>(results[i]), static_cast<double>(expected));
   }
 }
 
@@ -160,8 +150,7 @@ void CheckLimits() {
 template <typename Function, typename T>
 void CheckFlushed(const std::vector<T>& values) {
 #if defined(__x86_64__)
-  // Subnormal numbers are skipped: results differ even if only an argument is
-  // subnormal.
+  // Subnormal numbers are skipped: results differ even if only an argument is subnormal.
   std::vector<T> normal;
   for (const T value : values) {
     if (std::fabs(value) > std::numeric_limits<T>::min() * T(1e6)) {
@@ -195,14 +184,13 @@ void CheckFunctions() {
   (CheckType<Functions, double>(), ...);
 }
 
-// Numbers next to multiples of pi/2, where most of the argument cancels, and
-// numbers of all magnitudes.
+// Numbers next to multiples of pi/2, where most of the argument cancels, and numbers of all
+// magnitudes.
 template <typename T>
 void CheckMultiplesOfHalfPi() {
   constexpr Real kHalfPi = 1.57079632679489661923132169163975144L;
   std::vector<T> values;
-  for (int n = 1; n <= 100000; ++n)
-    values.push_back(static_cast<T>(n * kHalfPi));
+  for (int n = 1; n <= 100000; ++n) values.push_back(static_cast<T>(n * kHalfPi));
   for (T x = 1; x < std::numeric_limits<T>::max() / 2; x *= T(1.37)) {
     const Real n = std::floor(x / kHalfPi);
     for (int k = 1; k <= 9; ++k) {
@@ -234,11 +222,9 @@ void CheckSinCosNear() {
   std::vector<T> sines(values.size()), cosines(values.size());
   const void* const inputs[] = {values.data(), values.data()};
   void* const outputs[] = {sines.data(), cosines.data()};
-  CpuElementwise<SinCosNearFunction>::Run({}, kType<T>, inputs, outputs, 0,
-                                          values.size());
+  CpuElementwise<SinCosNearFunction>::Run({}, kType<T>, inputs, outputs, 0, values.size());
   CheckSame("SinCosNear", "sine", Run<SineFunction>(values, values), sines);
-  CheckSame("SinCosNear", "cosine", Run<CosineFunction>(values, values),
-            cosines);
+  CheckSame("SinCosNear", "cosine", Run<CosineFunction>(values, values), cosines);
 }
 
 }  // namespace
@@ -246,11 +232,10 @@ void CheckSinCosNear() {
 
 int main() {
   using namespace tensorflow_ext;  // NOLINT
-  CheckFunctions<DecayFunction, SquareDecayFunction, HalfSquareDecayFunction,
-                 PowerFunction, TanhFunction, ShrunkFunction, TanhSlopeFunction,
-                 SigmoidFunction, SigmoidSlopeFunction, CentralFunction,
-                 CumulativeFunction, DensityFunction, SineFunction,
-                 CosineFunction, FarSineFunction, FarCosineFunction>();
+  CheckFunctions<DecayFunction, SquareDecayFunction, HalfSquareDecayFunction, PowerFunction,
+                 TanhFunction, ShrunkFunction, TanhSlopeFunction, SigmoidFunction,
+                 SigmoidSlopeFunction, CentralFunction, CumulativeFunction, DensityFunction,
+                 SineFunction, CosineFunction, FarSineFunction, FarCosineFunction>();
   CheckMultiplesOfHalfPi<float>();
   CheckMultiplesOfHalfPi<double>();
   CheckSinCosNear<float>();

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions of C that functors have (kernels/elementary.h, trigonometric.h)
-// against the C library's in a wider type. float is tested at every 1009th
-// number, or at each with
+// The functions of C that functors have (kernels/elementary.h, trigonometric.h) against the C
+// library's in a wider type. float is tested at every 1009th number, or at each with
 //
 //   bazel run //tests/kernels:elementary_values_test 1
 //
-// double is tested at random numbers. Further tests: limits, arguments outside
-// the domain, and the same bits from loops of every instruction set and length.
+// double is tested at random numbers. Further tests: limits, arguments outside the domain, and the
+// same bits from loops of every instruction set and length.
 
 #include <cmath>
 #include <cstdint>
@@ -32,8 +31,8 @@ T ReciprocalRoot(T x) {
   return 1 / std::sqrt(x);
 }
 
-// The function, its counterpart in C, and the greatest distance in units in the
-// last place, of float and of double. kernels/README.md lists them too.
+// The function, its counterpart in C, and the greatest distance in units in the last place, of
+// float and of double. kernels/README.md lists them too.
 #define TENSORFLOW_EXT_FUNCTIONS_OF_C(FUNCTION) \
   FUNCTION(Atan, std::atan, 2, 1.9)             \
   FUNCTION(Cos, std::cos, 1.7, 1.7)             \
@@ -74,8 +73,7 @@ class Distance {
     if (std::isinf(result) || std::isinf(rounded)) {
       // The number next to infinity may replace it, and vice versa.
       const T largest = std::numeric_limits<T>::max();
-      const bool is_next = std::fabs(result) >= largest &&
-                           std::fabs(rounded) >= largest &&
+      const bool is_next = std::fabs(result) >= largest && std::fabs(rounded) >= largest &&
                            std::signbit(result) == std::signbit(rounded);
       if (!is_next) Fail(x, y, result, rounded);
       return;
@@ -84,12 +82,9 @@ class Distance {
       Fail(x, y, result, rounded);
       return;
     }
-    const Wide unit =
-        std::ldexp(Wide{1},
-                   std::ilogb(magnitude < smallest ? smallest : magnitude)) *
-        std::numeric_limits<T>::epsilon();
-    const double units =
-        static_cast<double>(std::fabs(result - expected) / unit);
+    const Wide unit = std::ldexp(Wide{1}, std::ilogb(magnitude < smallest ? smallest : magnitude)) *
+                      std::numeric_limits<T>::epsilon();
+    const double units = static_cast<double>(std::fabs(result - expected) / unit);
     if (units > worst_) {
       worst_ = units;
       x_ = x;
@@ -98,9 +93,8 @@ class Distance {
   }
 
   void Check(double most) const {
-    std::printf("%s of %zu bytes: %.3f units at %.17g, %.17g\n", name_,
-                sizeof(T), worst_, static_cast<double>(x_),
-                static_cast<double>(y_));
+    std::printf("%s of %zu bytes: %.3f units at %.17g, %.17g\n", name_, sizeof(T), worst_,
+                static_cast<double>(x_), static_cast<double>(y_));
     if (!(worst_ <= most)) ++failures;
   }
 
@@ -108,9 +102,8 @@ class Distance {
   void Fail(T x, T y, T result, T expected) {
     ++failures;
     if (++shown_ > 5) return;
-    std::printf("%s of %.17g, %.17g: got %.17g, expected %.17g\n", name_,
-                static_cast<double>(x), static_cast<double>(y),
-                static_cast<double>(result), static_cast<double>(expected));
+    std::printf("%s of %.17g, %.17g: got %.17g, expected %.17g\n", name_, static_cast<double>(x),
+                static_cast<double>(y), static_cast<double>(result), static_cast<double>(expected));
   }
 
   const char* const name_;
@@ -124,37 +117,35 @@ template <typename T>
 std::vector<T> SpecialNumbers() {
   using Limits = std::numeric_limits<T>;
   constexpr double kEpsilon = Limits::epsilon();
-  constexpr double kIntegers =
-      2 / kEpsilon;  // there are no others from here on
+  constexpr double kIntegers = 2 / kEpsilon;  // there are no others from here on
   std::vector<T> values = {Limits::quiet_NaN()};
-  for (const double number :
-       std::initializer_list<double>{0,
-                                     1,
-                                     2,
-                                     3,
-                                     4,
-                                     0.5,
-                                     1.5,
-                                     0.1,
-                                     100,
-                                     1e30,
-                                     1e-30,
-                                     kIntegers,
-                                     kIntegers / 2 + 1,
-                                     kIntegers - 1,
-                                     kIntegers * 3,
-                                     1 + kEpsilon,
-                                     1 - kEpsilon / 2,
-                                     Limits::min(),
-                                     Limits::min() / 4,
-                                     Limits::denorm_min(),
-                                     Limits::max(),
-                                     Limits::max() / 2,
-                                     Limits::infinity(),
-                                     Limits::max_exponent,
-                                     -Limits::min_exponent,
-                                     0x1p64,
-                                     0x1p67}) {
+  for (const double number : std::initializer_list<double>{0,
+                                                           1,
+                                                           2,
+                                                           3,
+                                                           4,
+                                                           0.5,
+                                                           1.5,
+                                                           0.1,
+                                                           100,
+                                                           1e30,
+                                                           1e-30,
+                                                           kIntegers,
+                                                           kIntegers / 2 + 1,
+                                                           kIntegers - 1,
+                                                           kIntegers * 3,
+                                                           1 + kEpsilon,
+                                                           1 - kEpsilon / 2,
+                                                           Limits::min(),
+                                                           Limits::min() / 4,
+                                                           Limits::denorm_min(),
+                                                           Limits::max(),
+                                                           Limits::max() / 2,
+                                                           Limits::infinity(),
+                                                           Limits::max_exponent,
+                                                           -Limits::min_exponent,
+                                                           0x1p64,
+                                                           0x1p67}) {
     values.push_back(static_cast<T>(number));
     values.push_back(static_cast<T>(-number));
   }
@@ -168,8 +159,7 @@ T FromBits(uint64_t bits) {
 
 // Every stride-th float.
 template <typename Functor>
-void CheckFloats(const char* name, double (*expected)(double), double most,
-                 uint64_t stride) {
+void CheckFloats(const char* name, double (*expected)(double), double most, uint64_t stride) {
   Distance<float> distance(name);
   constexpr uint64_t kBlock = 1 << 16;
   std::vector<float> x;
@@ -225,17 +215,13 @@ void CheckPow() {
     }
   }
   std::mt19937_64 random(11);
-  const auto share = [&random] {
-    return static_cast<double>(random() >> 11) * 0x1p-53;
-  };
+  const auto share = [&random] { return static_cast<double>(random() >> 11) * 0x1p-53; };
   for (int i = 0; i < 100000; ++i) {
-    const T near =
-        static_cast<T>(1 + (share() - 0.5) * std::exp2(-52 * share()));
-    for (const T base : {std::fabs(FromBits<T>(random())), near,
-                         static_cast<T>(0.5 + 1.5 * share())}) {
+    const T near = static_cast<T>(1 + (share() - 0.5) * std::exp2(-52 * share()));
+    for (const T base :
+         {std::fabs(FromBits<T>(random())), near, static_cast<T>(0.5 + 1.5 * share())}) {
       const double bits =
-          Limits::min_exponent - 20 +
-          (Limits::max_exponent - Limits::min_exponent + 40) * share();
+          Limits::min_exponent - 20 + (Limits::max_exponent - Limits::min_exponent + 40) * share();
       x.push_back(base);
       y.push_back(static_cast<T>(bits / std::log2(static_cast<double>(base))));
     }
@@ -268,8 +254,7 @@ int main(int argc, char** argv) {
   CheckFloats<Name##Functor>(                                             \
       #Name, [](double x) -> double { return function(x); }, float_units, \
       stride > 0 ? stride : 1009);                                        \
-  CheckDoubles<Name##Functor>(                                            \
-      #Name, [](Real x) -> Real { return function(x); }, double_units);
+  CheckDoubles<Name##Functor>(#Name, [](Real x) -> Real { return function(x); }, double_units);
   TENSORFLOW_EXT_FUNCTIONS_OF_C(CHECK_ACCURACY)
   CheckPow<float>();
   CheckPow<double>();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels' 16-bit types against Eigen's, value by value and through the
-// vectorised conversions: every 16-bit pattern, and the floats around it. Also
-// with subnormal floats flushed to zero, as TensorFlow's threads do.
+// The kernels' 16-bit types against Eigen's, value by value and through the vectorised conversions:
+// every 16-bit pattern, and the floats around it. Also with subnormal floats flushed to zero, as
+// TensorFlow's threads do.
 
 #include "tensorflow_ext/kernels/numeric.h"
 
@@ -22,8 +22,7 @@ namespace {
 
 void Check(bool ok, const char* what, double value, double got, double want) {
   if (ok || ++failures > 20) return;
-  std::printf("%s of %.10g: got %.10g, expected %.10g\n", what, value, got,
-              want);
+  std::printf("%s of %.10g: got %.10g, expected %.10g\n", what, value, got, want);
 }
 
 // Equal, bit for bit, or both NaN.
@@ -46,14 +45,13 @@ void CheckWidening() {
     const float want = static_cast<float>(ToEigen<Ours, Eigens>(value));
     Check(Same(wide, want), "ToCompute", bits, wide, want);
     const Ours back = FromCompute<Ours>(wide);
-    const bool ok = wide != wide ? ToCompute(back) != ToCompute(back)
-                                 : back.bits == value.bits;
+    const bool ok = wide != wide ? ToCompute(back) != ToCompute(back) : back.bits == value.bits;
     Check(ok, "round trip", wide, back.bits, value.bits);
   }
 }
 
-// For each 16-bit value: itself, the midpoint to its successor, and the floats
-// on both sides of each.
+// For each 16-bit value: itself, the midpoint to its successor, and the floats on both sides of
+// each.
 template <typename Ours>
 std::vector<float> Neighbourhoods() {
   std::vector<float> floats;
@@ -93,8 +91,7 @@ void CheckNarrowing() {
 template <typename T>
 struct Convert {
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Run(const float* floats, T* narrow,
-                                        float* wide, int64_t size) {
+  TENSORFLOW_EXT_INLINE static void Run(const float* floats, T* narrow, float* wide, int64_t size) {
     Isa::Narrow(floats, narrow, size);
     Isa::Widen(narrow, wide, size);
   }
@@ -121,8 +118,7 @@ void CheckArrays(InstructionSet set, const std::vector<float>& floats) {
   }
   for (int64_t i = 0; i < size; ++i) {
     const float want = ToCompute(FromCompute<T>(floats[i]));
-    Check(Same(ToCompute(narrow[i]), want), "Narrow", floats[i],
-          ToCompute(narrow[i]), want);
+    Check(Same(ToCompute(narrow[i]), want), "Narrow", floats[i], ToCompute(narrow[i]), want);
     Check(Same(wide[i], want), "Widen", floats[i], wide[i], want);
   }
 }
@@ -133,8 +129,7 @@ void CheckType() {
   CheckNarrowing<Ours, Eigens>();
   const std::vector<float> floats = Neighbourhoods<Ours>();
   for (const InstructionSet set :
-       {InstructionSet::kBaseline, InstructionSet::kAvx2,
-        InstructionSet::kAvx512}) {
+       {InstructionSet::kBaseline, InstructionSet::kAvx2, InstructionSet::kAvx512}) {
     if (set > BestInstructionSet()) break;
     CheckArrays<Ours>(set, floats);
     for (int size = 0; size < 40; ++size) {
@@ -144,8 +139,8 @@ void CheckType() {
   }
 }
 
-// If subnormals are flushed to zero, the conversions of half stay exact.
-// Subnormal bfloat16 numbers are subnormal floats, and pass as bits.
+// If subnormals are flushed to zero, the conversions of half stay exact. Subnormal bfloat16 numbers
+// are subnormal floats, and pass as bits.
 void CheckFlushed() {
 #if defined(__x86_64__)
   std::vector<float> want(0x10000);
@@ -160,8 +155,7 @@ void CheckFlushed() {
     Check(Same(wide, want[bits]), "flushed ToCompute", bits, wide, want[bits]);
     if (wide != wide) continue;
     const Half back = FromCompute<Half>(wide);
-    Check(back.bits == value.bits, "flushed round trip", wide, back.bits,
-          value.bits);
+    Check(back.bits == value.bits, "flushed round trip", wide, back.bits, value.bits);
   }
   _mm_setcsr(before);
 #endif

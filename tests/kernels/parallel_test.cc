@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parallel runs each unit once and has run all of them when it returns,
-// whatever the threads of the pool do meanwhile.
+// Parallel runs each unit once and has run all of them when it returns, whatever the threads of the
+// pool do meanwhile.
 
 #include "tensorflow_ext/kernels/parallel.h"
 
@@ -36,9 +36,8 @@ void TestEachUnitRunsOnce() {
   for (const int threads : {1, 2, 3, 8, 64}) {
     ThreadPool pool(tensorflow::Env::Default(), "parallel_test", threads);
     for (const int64_t units : {0, 1, 2, 63, 64, 65, 1000, 4097, 100003}) {
-      for (const int64_t cost :
-           {int64_t{-1}, int64_t{0}, int64_t{1}, int64_t{100}, int64_t{50000},
-            std::numeric_limits<int64_t>::max()}) {
+      for (const int64_t cost : {int64_t{-1}, int64_t{0}, int64_t{1}, int64_t{100}, int64_t{50000},
+                                 std::numeric_limits<int64_t>::max()}) {
         Check(RunsEachOnce(&pool, units, cost), "each unit once");
       }
     }
@@ -82,8 +81,7 @@ void TestNestedCalls() {
   std::atomic<int64_t> units{0};
   Parallel(&pool, 64, 100000, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      Parallel(&pool, 64, 100000,
-               [&](int64_t first, int64_t last) { units += last - first; });
+      Parallel(&pool, 64, 100000, [&](int64_t first, int64_t last) { units += last - first; });
     }
   });
   Check(units == 64 * 64, "nested calls");
@@ -93,12 +91,9 @@ void TestNestedCalls() {
 void TestWhoRunsIt() {
   ThreadPool pool(tensorflow::Env::Default(), "parallel_test", 4);
   std::set<std::thread::id> threads;
-  const auto add = [&](int64_t, int64_t) {
-    threads.insert(std::this_thread::get_id());
-  };
+  const auto add = [&](int64_t, int64_t) { threads.insert(std::this_thread::get_id()); };
   Parallel(&pool, 1000, 100, add);
-  Check(threads == std::set<std::thread::id>{std::this_thread::get_id()},
-        "little work stays");
+  Check(threads == std::set<std::thread::id>{std::this_thread::get_id()}, "little work stays");
 
   // Each part waits for the others, so no thread can run two.
   std::atomic<int> here{0};

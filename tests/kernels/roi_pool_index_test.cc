@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The arithmetic of RoiPool's bins (ops/roi_pool/roi_pool.h), which host and
-// device share: rounding and clamping of corners, a region's image, the limits
-// of bins, the order of maxima and the check of argmax.
+// The arithmetic of RoiPool's bins (ops/roi_pool/roi_pool.h), which host and device share: rounding
+// and clamping of corners, a region's image, the limits of bins, the order of maxima and the check
+// of argmax.
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -23,17 +23,15 @@ void TestCorner() {
             RoiCorner(0.49999997f, 1.f) == 0 && RoiCorner(5.f, .5f) == 3,
         "corners are rounded half away from zero");
   for (float huge : {3e9f, 1e30f, kInf}) {
-    Check(RoiCorner(huge, 1.f) == kMaxRoiCorner &&
-              RoiCorner(-huge, 1.f) == -kMaxRoiCorner,
+    Check(RoiCorner(huge, 1.f) == kMaxRoiCorner && RoiCorner(-huge, 1.f) == -kMaxRoiCorner,
           "a huge corner is clamped");
   }
   Check(RoiCorner(1e300, 1.) == kMaxRoiCorner, "a huge double is clamped");
 }
 
 void TestImage() {
-  Check(
-      RoiImage(0.f, 2) == 0 && RoiImage(-0.f, 2) == 0 && RoiImage(1.9f, 2) == 1,
-      "a batch index names its image");
+  Check(RoiImage(0.f, 2) == 0 && RoiImage(-0.f, 2) == 0 && RoiImage(1.9f, 2) == 1,
+        "a batch index names its image");
   for (float none : {-1.f, -0.1f, 2.f, 1e30f, kInf, -kInf, kNan}) {
     Check(RoiImage(none, 2) == -1, "a batch index out of range names none");
   }
@@ -43,12 +41,11 @@ void TestImage() {
 void TestRead() {
   const float roi[] = {1, 2, 4, 5, 9};
   const Roi read = ReadRoi(roi, 1.f, 2);
-  Check(read.image == 1 && read.x.begin == 2 && read.x.length == 4 &&
-            read.y.begin == 4 && read.y.length == 6,
+  Check(read.image == 1 && read.x.begin == 2 && read.x.length == 4 && read.y.begin == 4 &&
+            read.y.length == 6,
         "both corners are inside a region");
   const float reversed[] = {0, 9, 9, 2, 2};
-  Check(ReadRoi(reversed, 1.f, 2).x.length == 1,
-        "a reversed region has one pixel");
+  Check(ReadRoi(reversed, 1.f, 2).x.length == 1, "a reversed region has one pixel");
   for (int k = 1; k < 5; ++k) {
     float broken[] = {0, 1, 1, 3, 3};
     broken[k] = kNan;
@@ -65,14 +62,11 @@ void TestBins() {
           const PixelRange range = RoiBin({begin, length}, i, bins, 16);
           const double ratio = static_cast<double>(i * length) / bins;
           const double next = static_cast<double>((i + 1) * length) / bins;
-          const double low =
-              std::fmin(std::fmax(begin + std::floor(ratio), 0), 16);
-          const double high =
-              std::fmin(std::fmax(begin + std::ceil(next), 0), 16);
+          const double low = std::fmin(std::fmax(begin + std::floor(ratio), 0), 16);
+          const double high = std::fmin(std::fmax(begin + std::ceil(next), 0), 16);
           Check(range.begin == low && range.end == high,
-                "bin " + std::to_string(i) + " of " + std::to_string(bins) +
-                    " over " + std::to_string(begin) + " + " +
-                    std::to_string(length));
+                "bin " + std::to_string(i) + " of " + std::to_string(bins) + " over " +
+                    std::to_string(begin) + " + " + std::to_string(length));
         }
       }
     }
@@ -86,14 +80,11 @@ void TestBins() {
 }
 
 void TestMaximum() {
-  Check(ReplacesMaximum(2.f, 1.f) && !ReplacesMaximum(1.f, 1.f) &&
-            !ReplacesMaximum(0.f, -0.f),
+  Check(ReplacesMaximum(2.f, 1.f) && !ReplacesMaximum(1.f, 1.f) && !ReplacesMaximum(0.f, -0.f),
         "the first of equals stays");
-  Check(ReplacesMaximum(kNan, 1.f) && !ReplacesMaximum(1.f, kNan) &&
-            !ReplacesMaximum(kNan, kNan),
+  Check(ReplacesMaximum(kNan, 1.f) && !ReplacesMaximum(1.f, kNan) && !ReplacesMaximum(kNan, kNan),
         "the first NaN is the maximum");
-  Check(ReplacesMaximum(kInf, -kInf) && !ReplacesMaximum(-kInf, -kInf),
-        "infinities are ordinary");
+  Check(ReplacesMaximum(kInf, -kInf) && !ReplacesMaximum(-kInf, -kInf), "infinities are ordinary");
 }
 
 void TestArgmax() {
@@ -101,30 +92,24 @@ void TestArgmax() {
     const RoiPoolDims dims = {1, 9, 13, channels, 1, 1, 2};
     std::vector<int32_t> row(dims.row_size(), -1);
     ElementRange range;
-    Check(ArgmaxElements(dims, row.data(), &range) && range.end <= 0,
-          "bins that point at nothing");
+    Check(ArgmaxElements(dims, row.data(), &range) && range.end <= 0, "bins that point at nothing");
     for (int64_t k : {int64_t{0}, channels - 1, channels}) {
       const int64_t size = dims.image_size();
-      for (int64_t element :
-           {int64_t{INT32_MIN}, int64_t{-2}, int64_t{0}, channels - 1, size / 2,
-            size - 1, size, size + k, int64_t{INT32_MAX}}) {
+      for (int64_t element : {int64_t{INT32_MIN}, int64_t{-2}, int64_t{0}, channels - 1, size / 2,
+                              size - 1, size, size + k, int64_t{INT32_MAX}}) {
         row[k] = static_cast<int32_t>(element);
-        const bool expected = element >= 0 && element < size &&
-                              element % channels == k % channels;
+        const bool expected = element >= 0 && element < size && element % channels == k % channels;
         const bool found = ArgmaxElements(dims, row.data(), &range);
-        Check(found == expected &&
-                  expected == IsElementOfChannel(row[k], k % channels, dims),
-              "argmax " + std::to_string(element) + " of channel " +
-                  std::to_string(k % channels) + " of " +
-                  std::to_string(channels));
+        Check(found == expected && expected == IsElementOfChannel(row[k], k % channels, dims),
+              "argmax " + std::to_string(element) + " of channel " + std::to_string(k % channels) +
+                  " of " + std::to_string(channels));
         Check(!found || (range.begin == element && range.end == element + 1),
               "the range of one element");
         row[k] = -1;
       }
     }
   }
-  // The largest image: the reciprocal of the channels rounds, and the check
-  // still holds.
+  // The largest image: the reciprocal of the channels rounds, and the check still holds.
   for (int32_t channels : {3, 7, 641, 46341}) {
     const RoiPoolDims dims = {1, 1, INT32_MAX / channels, channels, 1, 1, 1};
     std::vector<int32_t> row(channels);

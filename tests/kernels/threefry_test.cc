@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Threefry-2x32 against the known answers of Random123, its authors' library,
-// and the numbers that Rrelu makes from its bits.
+// Threefry-2x32 against the known answers of Random123, its authors' library, and the numbers that
+// Rrelu makes from its bits.
 
 #include "tensorflow_ext/kernels/threefry.h"
 
@@ -24,16 +24,11 @@ void TestKnownAnswers() {
   };
   constexpr Answer kAnswers[] = {
       {{0, 0}, {0, 0}, {0x6b200159, 0x99ba4efe}},
-      {{0xffffffff, 0xffffffff},
-       {0xffffffff, 0xffffffff},
-       {0x1cb996fc, 0xbb002be7}},
-      {{0x243f6a88, 0x85a308d3},
-       {0x13198a2e, 0x03707344},
-       {0xc4923a9c, 0x483df7a0}},
+      {{0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}, {0x1cb996fc, 0xbb002be7}},
+      {{0x243f6a88, 0x85a308d3}, {0x13198a2e, 0x03707344}, {0xc4923a9c, 0x483df7a0}},
   };
   for (const Answer& answer : kAnswers) {
-    Check(Same(Threefry(answer.key, answer.counter), answer.block),
-          "a known answer");
+    Check(Same(Threefry(answer.key, answer.counter), answer.block), "a known answer");
   }
 }
 
@@ -50,15 +45,13 @@ void TestKeys() {
       }
     }
   }
-  Check(Same(SlopeKey(int32_t{-7}, int32_t{9}), SlopeKey(-7, 9)),
-        "a short seed is a long one");
+  Check(Same(SlopeKey(int32_t{-7}, int32_t{9}), SlopeKey(-7, 9)), "a short seed is a long one");
 }
 
 // Beyond 2^32 pairs; no test has the memory for so many elements.
 void TestCounters() {
   Check(Same(CounterOfPair(5), {5, 0}), "counter of pair 5");
-  Check(Same(CounterOfPair((int64_t{3} << 32) + 7), {7, 3}),
-        "counter of pair 3 * 2^32 + 7");
+  Check(Same(CounterOfPair((int64_t{3} << 32) + 7), {7, 3}), "counter of pair 3 * 2^32 + 7");
   Check((CounterOfPair(INT64_MAX / 2).second & kMoreBits) == 0,
         "the last counter is none of those for more bits");
 }
@@ -71,8 +64,7 @@ void TestUniform() {
     const Pair<uint32_t> counter = {pair, 0};
     const Pair<float> few = UniformPair<float>(key, counter);
     const Pair<double> many = UniformPair<double>(key, counter);
-    for (const double more :
-         {many.first - few.first, many.second - few.second}) {
+    for (const double more : {many.first - few.first, many.second - few.second}) {
       Check(more >= 0 && more < 0x1p-24, "double begins with float's bits");
       Check(more * 0x1p53 == static_cast<int64_t>(more * 0x1p53), "53 bits");
     }
@@ -97,8 +89,7 @@ void TestRange() {
     const SlopeRange<double> many(lower, upper);
     for (const float u : {0.f, 0x1p-24f, 0.5f, 1 - 0x1p-24f}) {
       Check(few(u) >= lower && few(u) <= upper, "a slope in float");
-      Check(many(double{u}) >= lower && many(double{u}) <= upper,
-            "a slope in double");
+      Check(many(double{u}) >= lower && many(double{u}) <= upper, "a slope in double");
     }
     Check(few(0.f) - lower <= (upper - lower) * 1e-6f, "the smallest slope");
   }

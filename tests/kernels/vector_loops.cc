@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A loop for each elementary function, type and instruction set.
-// vector_code_test.py finds it in the machine code by its name:
-// Sqrt_float_avx2.
+// A loop for each elementary function, type and instruction set. vector_code_test.py finds it in
+// the machine code by its name: Sqrt_float_avx2.
 
 #include <cmath>
 #include <cstdint>
@@ -28,13 +27,12 @@ TENSORFLOW_EXT_DEFINE_UNARY(FaultySin, Sin(x), false)  // does not take angles
 
 }  // namespace tensorflow_ext
 
-#define LOOP(Name, T, attribute, Isa, isa)                                  \
-  extern "C" attribute void Name##_##T##_##isa(                             \
-      const void* const* inputs, void* const* outputs, int64_t size) {      \
-    using Loop = tensorflow_ext::internal::ElementwiseLoop<                 \
-        tensorflow_ext::Name##Functor, T>;                                  \
-    Loop::Run<tensorflow_ext::Isa>(tensorflow_ext::Name##Functor{}, inputs, \
-                                   outputs, false, 0, size);                \
+#define LOOP(Name, T, attribute, Isa, isa)                                                      \
+  extern "C" attribute void Name##_##T##_##isa(const void* const* inputs, void* const* outputs, \
+                                               int64_t size) {                                  \
+    using Loop = tensorflow_ext::internal::ElementwiseLoop<tensorflow_ext::Name##Functor, T>;   \
+    Loop::Run<tensorflow_ext::Isa>(tensorflow_ext::Name##Functor{}, inputs, outputs, false, 0,  \
+                                   size);                                                       \
   }
 #define LOOPS_OF(Name, T)                        \
   LOOP(Name, T, , Baseline, baseline)            \

@@ -21,7 +21,7 @@ def _in_process(program: str, *arguments: object) -> None:
 def test_gradients_and_docs() -> None:
     _in_process(
         """
-from tensorflow_ext import _library
+from tensorflow_ext._runtime import _library
 with pytest.raises(LookupError), tf.GradientTape() as tape:
     loaded = tf.load_op_library(path)  # TensorFlow's own: wrappers, no gradients
     x = tf.constant([1.0, 2.0])

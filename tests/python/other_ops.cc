@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops of another library, which knows nothing of tensorflow_ext and has its
-// gradients only in the function registry. Together they use every feature of a
-// definition that a Python gradient must replay.
+// Ops of another library, which knows nothing of tensorflow_ext and has its gradients only in the
+// function registry. Together they use every feature of a definition that a Python gradient must
+// replay.
 
 #include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/function.h"
@@ -45,8 +45,7 @@ class WeightedSum : public OpKernel {
     const int n = context->num_inputs() - 1;
     const Tensor& weight = context->input(n);
     Tensor *total, *count;
-    OP_REQUIRES_OK(context,
-                   context->allocate_output(0, weight.shape(), &total));
+    OP_REQUIRES_OK(context, context->allocate_output(0, weight.shape(), &total));
     OP_REQUIRES_OK(context, context->allocate_output(1, {}, &count));
     count->scalar<int32_t>()() = n;
     for (int64_t i = 0; i < weight.NumElements(); ++i) {
@@ -57,22 +56,19 @@ class WeightedSum : public OpKernel {
   }
 };
 
-REGISTER_KERNEL_BUILDER(Name("Other>WeightedSum")
-                            .Device(tensorflow::DEVICE_CPU)
-                            .TypeConstraint<float>("T"),
-                        WeightedSum<float>);
-REGISTER_KERNEL_BUILDER(Name("Other>WeightedSum")
-                            .Device(tensorflow::DEVICE_CPU)
-                            .TypeConstraint<double>("T"),
-                        WeightedSum<double>);
+REGISTER_KERNEL_BUILDER(
+    Name("Other>WeightedSum").Device(tensorflow::DEVICE_CPU).TypeConstraint<float>("T"),
+    WeightedSum<float>);
+REGISTER_KERNEL_BUILDER(
+    Name("Other>WeightedSum").Device(tensorflow::DEVICE_CPU).TypeConstraint<double>("T"),
+    WeightedSum<double>);
 
-// The weight's gradient needs the forward op's output, `total`. It uses Create
-// instead of Define, because outputs are lists.
+// The weight's gradient needs the forward op's output, `total`. It uses Create instead of Define,
+// because outputs are lists.
 absl::Status WeightedSumGrad(const AttrSlice& attrs, FunctionDef* gradient) {
   int n;
   TF_RETURN_IF_ERROR(tensorflow::GetNodeAttr(attrs, "N", &n));
-  const auto flat_shape =
-      FDH::Const("flat_shape", absl::Span<const int32_t>({1, -1}));
+  const auto flat_shape = FDH::Const("flat_shape", absl::Span<const int32_t>({1, -1}));
   const auto rows = FDH::Const("rows", absl::Span<const int32_t>({n, 1}));
   // clang-format off
   *gradient = FDH::Create(
@@ -129,17 +125,14 @@ class ReshapeEach : public OpKernel {
     const int n = context->num_outputs();
     for (int i = 0; i < n; ++i) {
       Tensor reshaped;
-      OP_REQUIRES(
-          context,
-          reshaped.CopyFrom(context->input(i), context->input(n).shape()),
-          absl::InvalidArgumentError("ReshapeEach: sizes differ"));
+      OP_REQUIRES(context, reshaped.CopyFrom(context->input(i), context->input(n).shape()),
+                  absl::InvalidArgumentError("ReshapeEach: sizes differ"));
       context->set_output(i, reshaped);
     }
   }
 };
 
-REGISTER_KERNEL_BUILDER(
-    Name("Other>ReshapeEach").Device(tensorflow::DEVICE_CPU), ReshapeEach);
+REGISTER_KERNEL_BUILDER(Name("Other>ReshapeEach").Device(tensorflow::DEVICE_CPU), ReshapeEach);
 
 // The cube, with a constant and a node that must run first.
 REGISTER_OP("Other>Cube")
@@ -161,14 +154,10 @@ class Cube : public OpKernel {
   }
 };
 
-REGISTER_KERNEL_BUILDER(Name("Other>Cube")
-                            .Device(tensorflow::DEVICE_CPU)
-                            .TypeConstraint<float>("T"),
-                        Cube<float>);
-REGISTER_KERNEL_BUILDER(Name("Other>Cube")
-                            .Device(tensorflow::DEVICE_CPU)
-                            .TypeConstraint<double>("T"),
-                        Cube<double>);
+REGISTER_KERNEL_BUILDER(
+    Name("Other>Cube").Device(tensorflow::DEVICE_CPU).TypeConstraint<float>("T"), Cube<float>);
+REGISTER_KERNEL_BUILDER(
+    Name("Other>Cube").Device(tensorflow::DEVICE_CPU).TypeConstraint<double>("T"), Cube<double>);
 
 absl::Status CubeGrad(const AttrSlice&, FunctionDef* gradient) {
   // clang-format off
@@ -216,8 +205,7 @@ class Mixed : public OpKernel {
   }
 };
 
-REGISTER_KERNEL_BUILDER(Name("Other>Mixed").Device(tensorflow::DEVICE_CPU),
-                        Mixed);
+REGISTER_KERNEL_BUILDER(Name("Other>Mixed").Device(tensorflow::DEVICE_CPU), Mixed);
 
 absl::Status MixedGrad(const AttrSlice& attrs, FunctionDef* gradient) {
   std::vector<tensorflow::DataType> types;
@@ -244,21 +232,16 @@ absl::Status MixedGrad(const AttrSlice& attrs, FunctionDef* gradient) {
 }
 REGISTER_OP_GRADIENT("Other>Mixed", MixedGrad);
 
-// A wrong definition, which names an op that does not exist. It uses Create,
-// because Define aborts the process on it.
-REGISTER_OP("Other>Broken")
-    .Input("x: float")
-    .Output("y: float")
-    .SetShapeFn(UnknownShape);
+// A wrong definition, which names an op that does not exist. It uses Create, because Define aborts
+// the process on it.
+REGISTER_OP("Other>Broken").Input("x: float").Output("y: float").SetShapeFn(UnknownShape);
 
-REGISTER_KERNEL_BUILDER(Name("Other>Broken").Device(tensorflow::DEVICE_CPU),
-                        Mixed);
+REGISTER_KERNEL_BUILDER(Name("Other>Broken").Device(tensorflow::DEVICE_CPU), Mixed);
 
 absl::Status BrokenGrad(const AttrSlice&, FunctionDef* gradient) {
   *gradient =
       FDH::Create("BrokenGrad", {"x: float", "dy: float"}, {"dx: float"}, {},
-                  {{{"missing"}, "Other>Missing", {"dy"}, {}}},
-                  {{"dx", "missing:output:0"}});
+                  {{{"missing"}, "Other>Missing", {"dy"}, {}}}, {{"dx", "missing:output:0"}});
   return absl::OkStatus();
 }
 REGISTER_OP_GRADIENT("Other>Broken", BrokenGrad);

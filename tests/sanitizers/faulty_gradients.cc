@@ -18,8 +18,7 @@ using tensorflow::Scope;
 int64_t times_differentiated = 0;
 
 // dx = dy, and a counter that threads change without a lock.
-absl::Status CountingGradient(const Scope&, const Operation&,
-                              const std::vector<Output>& upstream,
+absl::Status CountingGradient(const Scope&, const Operation&, const std::vector<Output>& upstream,
                               std::vector<Output>* gradients) {
   ++times_differentiated;
   *gradients = upstream;
@@ -27,8 +26,7 @@ absl::Status CountingGradient(const Scope&, const Operation&,
 }
 
 // TensorFlow has no gradient of this op.
-[[maybe_unused]] const bool registered =
-    RegisterClientGradient("DeepCopy", CountingGradient);
+[[maybe_unused]] const bool registered = RegisterClientGradient("DeepCopy", CountingGradient);
 
 }  // namespace
 }  // namespace tensorflow_ext

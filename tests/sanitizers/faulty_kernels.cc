@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels with faults that the sanitizers must find. A test that reports no
-// other kernel must report these.
+// Kernels with faults that the sanitizers must find. A test that reports no other kernel must
+// report these.
 
 #include <cstdint>
 
@@ -32,17 +32,16 @@ class FaultyOp : public OpKernel {
   }
 };
 
-#define REGISTER_FAULTY_OP(name, type)                                   \
-  REGISTER_OP("TfExtFaulty>" #name)                                      \
-      .Input("x: " type)                                                 \
-      .Output("y: " type)                                                \
-      .SetShapeFn(tensorflow::shape_inference::UnchangedShape);          \
-  REGISTER_KERNEL_BUILDER(Name("TfExtFaulty>" #name).Device(DEVICE_CPU), \
-                          FaultyOp<name>)
+#define REGISTER_FAULTY_OP(name, type)                          \
+  REGISTER_OP("TfExtFaulty>" #name)                             \
+      .Input("x: " type)                                        \
+      .Output("y: " type)                                       \
+      .SetShapeFn(tensorflow::shape_inference::UnchangedShape); \
+  REGISTER_KERNEL_BUILDER(Name("TfExtFaulty>" #name).Device(DEVICE_CPU), FaultyOp<name>)
 
 void ReadBeyond(OpKernelContext*, const Tensor& x, Tensor* y) {
-  // Reads from the end to beyond the allocation, which may be padded to whole
-  // 64 bytes: a single element might be in the next tensor.
+  // Reads from the end to beyond the allocation, which may be padded to whole 64 bytes: a single
+  // element might be in the next tensor.
   const int64_t beyond = (x.NumElements() / 16 + 1) * 16;
   float sum = 0;
   for (int64_t i = x.NumElements(); i <= beyond; ++i) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CPU kernels of ops on CSR sparse matrices that have only GPU kernels in
-// TensorFlow. With them, gradients can be tested without a GPU. They run
-// element by element, for small matrices.
+// CPU kernels of ops on CSR sparse matrices that have only GPU kernels in TensorFlow. With them,
+// gradients can be tested without a GPU. They run element by element, for small matrices.
 
 #include <algorithm>
 #include <array>
@@ -66,8 +65,7 @@ Tensor Vector(const std::vector<T>& values) {
 
 // Returns `elements` as the output, a matrix with the shape of `like`.
 template <typename T>
-void Return(OpKernelContext* ctx, const CSRSparseMatrix& like,
-            const Elements<T>& elements) {
+void Return(OpKernelContext* ctx, const CSRSparseMatrix& like, const Elements<T>& elements) {
   const auto shape = like.dense_shape().vec<int64_t>();
   const int num_rows = shape(shape.size() - 2);
   std::vector<int32_t> starts = {0}, rows, columns;
@@ -76,8 +74,7 @@ void Return(OpKernelContext* ctx, const CSRSparseMatrix& like,
   for (int b = 0; b < like.batch_size(); ++b) {
     rows.push_back(0);
     for (int r = 0; r < num_rows; ++r) {
-      for (; next != elements.end() && next->first < Place{b, r + 1, 0};
-           ++next) {
+      for (; next != elements.end() && next->first < Place{b, r + 1, 0}; ++next) {
         columns.push_back(next->first[2]);
         values.push_back(next->second);
       }
@@ -87,9 +84,8 @@ void Return(OpKernelContext* ctx, const CSRSparseMatrix& like,
   }
   CSRSparseMatrix matrix;
   OP_REQUIRES_OK(ctx, CSRSparseMatrix::CreateCSRSparseMatrix(
-                          tensorflow::DataTypeToEnum<T>::value,
-                          like.dense_shape(), Vector(starts), Vector(rows),
-                          Vector(columns), Vector(values), &matrix));
+                          tensorflow::DataTypeToEnum<T>::value, like.dense_shape(), Vector(starts),
+                          Vector(rows), Vector(columns), Vector(values), &matrix));
   Tensor output(tensorflow::DT_VARIANT, TensorShape({}));
   output.scalar<Variant>()() = std::move(matrix);
   ctx->set_output(0, output);
@@ -100,9 +96,7 @@ template <typename T, Elements<T> (*kResult)(OpKernelContext*)>
 class MatrixOp : public OpKernel {
  public:
   using OpKernel::OpKernel;
-  void Compute(OpKernelContext* ctx) override {
-    Return(ctx, MatrixInput(ctx, 0), kResult(ctx));
-  }
+  void Compute(OpKernelContext* ctx) override { Return(ctx, MatrixInput(ctx, 0), kResult(ctx)); }
 };
 
 template <typename T>
@@ -148,10 +142,9 @@ Elements<T> SoftmaxGrad(OpKernelContext* ctx) {
   return result;
 }
 
-#define REGISTER(op, Result, attribute, T)                                  \
-  REGISTER_KERNEL_BUILDER(                                                  \
-      Name(op).Device(tensorflow::DEVICE_CPU).TypeConstraint<T>(attribute), \
-      MatrixOp<T, Result<T>>)
+#define REGISTER(op, Result, attribute, T)                                                      \
+  REGISTER_KERNEL_BUILDER(Name(op).Device(tensorflow::DEVICE_CPU).TypeConstraint<T>(attribute), \
+                          MatrixOp<T, Result<T>>)
 REGISTER("SparseMatrixAdd", Add, "T", float);
 REGISTER("SparseMatrixAdd", Add, "T", double);
 REGISTER("SparseMatrixAdd", Add, "T", std::complex<double>);

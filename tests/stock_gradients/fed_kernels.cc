@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels labelled "fed" for ops that have no CPU kernel, or none for these
-// attributes. A session needs a kernel for every node. It does not run here,
-// because the cases feed all outputs of these ops (`fed` of old_ops.py).
+// Kernels labelled "fed" for ops that have no CPU kernel, or none for these attributes. A session
+// needs a kernel for every node. It does not run here, because the cases feed all outputs of these
+// ops (`fed` of old_ops.py).
 
 #include "tensorflow/core/framework/op_kernel.h"
 
@@ -16,9 +16,8 @@ class FedOp : public tensorflow::OpKernel {
   }
 };
 
-#define REGISTER(op)       \
-  REGISTER_KERNEL_BUILDER( \
-      Name(op).Device(tensorflow::DEVICE_CPU).Label("fed"), FedOp)
+#define REGISTER(op) \
+  REGISTER_KERNEL_BUILDER(Name(op).Device(tensorflow::DEVICE_CPU).Label("fed"), FedOp)
 REGISTER("ApproxTopK");
 REGISTER("CTCLossV2");
 REGISTER("Conv");

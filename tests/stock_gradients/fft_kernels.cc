@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CPU kernels of Fourier transforms that have none in TensorFlow, so their
-// gradients can be tested. They run frequency by frequency, for small tensors.
+// CPU kernels of Fourier transforms that have none in TensorFlow, so their gradients can be tested.
+// They run frequency by frequency, for small tensors.
 
 #include <cmath>
 #include <complex>
@@ -25,8 +25,8 @@ struct Array {
   std::vector<Complex> values;
 };
 
-// `x` with each vector v along `axis` replaced by `length` numbers: number n is
-// the sum of weight(k, n) v_k.
+// `x` with each vector v along `axis` replaced by `length` numbers: number n is the sum of
+// weight(k, n) v_k.
 template <typename Weight>
 Array AlongAxis(const Array& x, int axis, int64_t length, Weight weight) {
   Array result{x.shape, {}};
@@ -90,12 +90,10 @@ class FourierOp : public OpKernel {
       const bool of_half = last && std::is_floating_point_v<Out>;
       const auto weight = [&](int64_t k, int64_t n) -> Complex {
         if (k >= (of_half ? half : length)) return 0;  // cropped
-        // The conjugate frequency is missing from a half: As drops its
-        // imaginary part.
+        // The conjugate frequency is missing from a half: As drops its imaginary part.
         const double count = of_half && k != 0 && 2 * k != length ? 2 : 1;
         const double angle = 2 * M_PI * (k * n % length) / length;
-        return forward_ ? std::polar(1.0, -angle)
-                        : std::polar(count / length, angle);
+        return forward_ ? std::polar(1.0, -angle) : std::polar(count / length, angle);
       };
       x = AlongAxis(x, axes[i], to_half ? half : length, weight);
     }
@@ -114,8 +112,7 @@ using Complex64 = std::complex<float>;
 using Complex128 = std::complex<double>;
 
 #define KERNEL(op) Name(op).Device(tensorflow::DEVICE_CPU)
-#define REGISTER(builder, In, Out) \
-  REGISTER_KERNEL_BUILDER(builder, FourierOp<In, Out>)
+#define REGISTER(builder, In, Out) REGISTER_KERNEL_BUILDER(builder, FourierOp<In, Out>)
 #define REGISTER_BATCH(op) REGISTER(KERNEL(op), Complex64, Complex64)
 REGISTER_BATCH("BatchFFT");
 REGISTER_BATCH("BatchFFT2D");
@@ -125,13 +122,10 @@ REGISTER_BATCH("BatchIFFT2D");
 REGISTER_BATCH("BatchIFFT3D");
 #undef REGISTER_BATCH
 
-#define REGISTER_ND(Real, Complex)                                        \
-  REGISTER(KERNEL("FFTND").TypeConstraint<Complex>("Tcomplex"), Complex,  \
-           Complex);                                                      \
-  REGISTER(KERNEL("IFFTND").TypeConstraint<Complex>("Tcomplex"), Complex, \
-           Complex);                                                      \
-  REGISTER(KERNEL("RFFTND").TypeConstraint<Complex>("Tcomplex"), Real,    \
-           Complex);                                                      \
+#define REGISTER_ND(Real, Complex)                                                  \
+  REGISTER(KERNEL("FFTND").TypeConstraint<Complex>("Tcomplex"), Complex, Complex);  \
+  REGISTER(KERNEL("IFFTND").TypeConstraint<Complex>("Tcomplex"), Complex, Complex); \
+  REGISTER(KERNEL("RFFTND").TypeConstraint<Complex>("Tcomplex"), Real, Complex);    \
   REGISTER(KERNEL("IRFFTND").TypeConstraint<Complex>("Tcomplex"), Complex, Real)
 REGISTER_ND(float, Complex64);
 REGISTER_ND(double, Complex128);

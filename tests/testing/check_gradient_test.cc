@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CheckGradient on an op whose gradients have one fault each, and on correct
-// gradients. Links only TensorFlow.
+// CheckGradient on an op whose gradients have one fault each, and on correct gradients. Links only
+// TensorFlow.
 
 #include "tensorflow_ext/testing/check_gradient.h"
 
@@ -54,14 +54,12 @@ REGISTER_OP("Test>Wave")
 template <typename T>
 class WaveOp : public tensorflow::OpKernel {
  public:
-  explicit WaveOp(tensorflow::OpKernelConstruction* context)
-      : OpKernel(context) {
+  explicit WaveOp(tensorflow::OpKernelConstruction* context) : OpKernel(context) {
     OP_REQUIRES_OK(context, context->GetAttr("function", &function_));
   }
 
   void Compute(tensorflow::OpKernelContext* context) override {
-    using Wide =
-        std::conditional_t<std::is_same_v<T, std::complex<double>>, T, double>;
+    using Wide = std::conditional_t<std::is_same_v<T, std::complex<double>>, T, double>;
     const Tensor& x = context->input(0);
     Tensor* y = nullptr;
     OP_REQUIRES_OK(context, context->allocate_output(0, x.shape(), &y));
@@ -77,10 +75,9 @@ class WaveOp : public tensorflow::OpKernel {
   std::string function_;
 };
 
-#define REGISTER_WAVE(T)                                                       \
-  REGISTER_KERNEL_BUILDER(                                                     \
-      Name("Test>Wave").Device(tensorflow::DEVICE_CPU).TypeConstraint<T>("T"), \
-      WaveOp<T>)
+#define REGISTER_WAVE(T)                                                                           \
+  REGISTER_KERNEL_BUILDER(Name("Test>Wave").Device(tensorflow::DEVICE_CPU).TypeConstraint<T>("T"), \
+                          WaveOp<T>)
 REGISTER_WAVE(Eigen::half);
 REGISTER_WAVE(float);
 REGISTER_WAVE(double);
@@ -89,12 +86,11 @@ REGISTER_WAVE(std::complex<double>);
 Output Wave(const Scope& scope, const Output& x, const std::string& fault,
             const std::string& function = "sin") {
   tensorflow::Node* node = nullptr;
-  scope.UpdateStatus(
-      tensorflow::NodeBuilder(scope.GetUniqueNameForOp("wave"), "Test>Wave")
-          .Input(x.node(), x.index())
-          .Attr("function", function)
-          .Attr("fault", fault)
-          .Finalize(scope.graph(), &node));
+  scope.UpdateStatus(tensorflow::NodeBuilder(scope.GetUniqueNameForOp("wave"), "Test>Wave")
+                         .Input(x.node(), x.index())
+                         .Attr("function", function)
+                         .Attr("fault", fault)
+                         .Finalize(scope.graph(), &node));
   if (!scope.ok()) return Output();
   scope.UpdateStatus(scope.DoShapeInference(node));
   return Output(node, 0);
@@ -109,43 +105,37 @@ Output Conjugated(const Scope& scope, const Output& x) {
 }
 
 // dy cos(x), with the fault.
-Output Faulty(const Scope& scope, const Output& x, const Output& dy,
-              const std::string& fault) {
+Output Faulty(const Scope& scope, const Output& x, const Output& dy, const std::string& fault) {
   const auto times = [&](const Output& a, const Output& b) {
     return Output(ops::Mul(scope, a, b));
   };
-  const Output slope =
-      Wave(scope, x, fault == "second order" ? "factor" : "", "cos");
+  const Output slope = Wave(scope, x, fault == "second order" ? "factor" : "", "cos");
   if (fault == "conjugate") return times(dy, slope);
   const Output right = times(dy, Conjugated(scope, slope));
   if (fault == "factor") return times(right, Number(scope, 1.05, x.type()));
   if (fault == "shape") return ops::Sum(scope, right, {0});
   if (fault == "type") return ops::Cast(scope, right, DT_FLOAT);
   if (fault == "bits") {
-    const Output random =
-        ops::RandomUniform(scope, ops::Shape(scope, right), x.type());
-    return ops::Add(scope, right,
-                    times(random, Number(scope, 1e-14, x.type())));
+    const Output random = ops::RandomUniform(scope, ops::Shape(scope, right), x.type());
+    return ops::Add(scope, right, times(random, Number(scope, 1e-14, x.type())));
   }
   if (fault == "not a number") {
     return ops::Add(scope, right, ops::Log(scope, ops::Sub(scope, x, x)));
   }
   if (fault == "above 100") {
-    const Output above = ops::Cast(
-        scope, ops::Greater(scope, x, Number(scope, 100, x.type())), x.type());
+    const Output above =
+        ops::Cast(scope, ops::Greater(scope, x, Number(scope, 100, x.type())), x.type());
     return times(right, ops::Add(scope, Number(scope, 1, x.type()),
                                  times(above, Number(scope, 1e-3, x.type()))));
   }
   if (fault == "no second order") {
-    return ops::Add(scope, right,
-                    times(Number(scope, 0, x.type()), ops::Rint(scope, x)));
+    return ops::Add(scope, right, times(Number(scope, 0, x.type()), ops::Rint(scope, x)));
   }
   return right;
 }
 
 absl::Status WaveGradient(const Scope& scope, const Operation& op,
-                          const std::vector<Output>& upstreams,
-                          std::vector<Output>* gradients) {
+                          const std::vector<Output>& upstreams, std::vector<Output>* gradients) {
   const auto& attributes = op.node()->attrs();
   std::string fault, function;
   TF_RETURN_IF_ERROR(GetNodeAttr(attributes, "fault", &fault));
@@ -156,14 +146,11 @@ absl::Status WaveGradient(const Scope& scope, const Operation& op,
   } else if (function == "relu") {
     const Output zero = Number(scope, 0, x.type());
     const double factor = fault == "on a kink" ? 1.5 : 1;
-    const Output up =
-        ops::Cast(scope, ops::GreaterEqual(scope, x, zero), x.type());
-    gradients->push_back(ops::Mul(
-        scope, dy, ops::Mul(scope, up, Number(scope, factor, x.type()))));
+    const Output up = ops::Cast(scope, ops::GreaterEqual(scope, x, zero), x.type());
+    gradients->push_back(ops::Mul(scope, dy, ops::Mul(scope, up, Number(scope, factor, x.type()))));
   } else if (function == "cos") {
     const double factor = fault == "factor" ? -1.05 : -1;
-    const Output slope =
-        ops::Mul(scope, Wave(scope, x, ""), Number(scope, factor, x.type()));
+    const Output slope = ops::Mul(scope, Wave(scope, x, ""), Number(scope, factor, x.type()));
     gradients->push_back(ops::Mul(scope, dy, Conjugated(scope, slope)));
   } else {
     gradients->push_back(Faulty(scope, x, dy, fault));
@@ -172,8 +159,8 @@ absl::Status WaveGradient(const Scope& scope, const Operation& op,
 }
 REGISTER_GRADIENT_OP("Test>Wave", WaveGradient);
 
-void CheckMessage(const std::string& name, const absl::Status& status,
-                  absl::StatusCode code, const std::string& part) {
+void CheckMessage(const std::string& name, const absl::Status& status, absl::StatusCode code,
+                  const std::string& part) {
   Check(status.code() == code && absl::StrContains(status.message(), part),
         absl::StrCat(name, ": expected '", part, "', not ", status.ToString()));
 }
@@ -203,27 +190,23 @@ Tensor Reshaped(const Tensor& tensor, const tensorflow::TensorShape& shape) {
 
 // The report of correct gradients.
 GradientReport CheckRight(const Scope& scope, const std::vector<Output>& x,
-                          const std::vector<Tensor>& values,
-                          const std::vector<Output>& y,
+                          const std::vector<Tensor>& values, const std::vector<Output>& y,
                           const GradientCheckOptions& options = {}) {
   GradientReport report;
-  const absl::Status status =
-      CheckGradient(scope, x, values, y, options, &report);
+  const absl::Status status = CheckGradient(scope, x, values, y, options, &report);
   Check(status.ok(), status.ToString());
   return report;
 }
 
-absl::Status CheckWave(const Tensor& at, const std::string& fault,
-                       int order = 2, const std::string& function = "sin",
-                       GradientReport* report = nullptr) {
+absl::Status CheckWave(const Tensor& at, const std::string& fault, int order = 2,
+                       const std::string& function = "sin", GradientReport* report = nullptr) {
   const Scope scope = Scope::NewRootScope();
   const Output x = ops::Placeholder(scope.WithOpName("x"), at.dtype());
   const Output y = Wave(scope, x, fault, function);
   const int nodes = scope.graph()->num_nodes();
   GradientCheckOptions options;
   options.order = order;
-  const absl::Status status =
-      CheckGradient(scope, {x}, {at}, {y}, options, report);
+  const absl::Status status = CheckGradient(scope, {x}, {at}, {y}, options, report);
   Check(scope.graph()->num_nodes() == nodes, "the graph has changed");
   return status;
 }
@@ -253,26 +236,21 @@ void TestFaults() {
   const Fault faults[] = {
       {"conjugate", "6 of 6 slopes differ", Spread(DT_COMPLEX128, 3, 0.1, 0.3)},
       {"second order", "order 2, differences, x[0] (x:0): FAILED: 5 of 5"},
-      {"shape",
-       "order 1, gradient, x[0] (x:0): FAILED: shape [], expected [5]"},
+      {"shape", "order 1, gradient, x[0] (x:0): FAILED: shape [], expected [5]"},
       {"type", "type float, expected double"},
       {"bits", "two runs differ"},
       {"not a number", "-inf at [0]"},
       {"none", "no gradient, 5 of 5 slopes differ"},
-      {"above 100", "1 of 3 slopes differ, the worst at [2]",
-       Spread(DT_DOUBLE, 3, 99, 0.7)},
+      {"above 100", "1 of 3 slopes differ, the worst at [2]", Spread(DT_DOUBLE, 3, 99, 0.7)},
       // One element of many.
-      {"above 100", "the worst at [299", Spread(DT_DOUBLE, 3000, -199.85, 0.1),
-       1},
-      {"on a kink", "on a kink, but not between", Spread(DT_DOUBLE, 1, 0, 1), 1,
-       "relu"},
+      {"above 100", "the worst at [299", Spread(DT_DOUBLE, 3000, -199.85, 0.1), 1},
+      {"on a kink", "on a kink, but not between", Spread(DT_DOUBLE, 1, 0, 1), 1, "relu"},
       {"infinite output", "order 1, output, y[0] (wave:0): FAILED: nan at [0]",
        Spread(DT_DOUBLE, 1, INFINITY, 0)},
   };
   for (const Fault& fault : faults) {
-    CheckMessage(fault.name,
-                 CheckWave(fault.at, fault.name, fault.order, fault.function),
-                 kWrong, fault.message);
+    CheckMessage(fault.name, CheckWave(fault.at, fault.name, fault.order, fault.function), kWrong,
+                 fault.message);
   }
   CheckMessage("no second order", CheckWave(faults[1].at, "no second order"),
                absl::StatusCode::kNotFound, "order 2: ");
@@ -280,11 +258,9 @@ void TestFaults() {
 
 void TestKink() {
   GradientReport report;
-  const absl::Status status =
-      CheckWave(Spread(DT_DOUBLE, 3, -1, 1), "", 2, "relu", &report);
+  const absl::Status status = CheckWave(Spread(DT_DOUBLE, 3, -1, 1), "", 2, "relu", &report);
   Check(status.ok(), status.ToString());
-  Check(absl::StrContains(report.ToString(),
-                          "a step crosses a kink at 1 of 3, first [1]"),
+  Check(absl::StrContains(report.ToString(), "a step crosses a kink at 1 of 3, first [1]"),
         report.ToString());
 }
 
@@ -299,16 +275,12 @@ void TestStockOps(DataType dtype) {
   const Output product = ops::MatMul(scope, a, ops::Sin(scope, b));
   const Output sum = ops::Add(scope, product, ops::Cast(scope, c, dtype));
   const Output shape = ops::Reshape(scope, ops::Exp(scope, sum), n);
-  const auto matrix = [&](double first) {
-    return Reshaped(Spread(dtype, 4, first, 0.3), {2, 2});
-  };
+  const auto matrix = [&](double first) { return Reshaped(Spread(dtype, 4, first, 0.3), {2, 2}); };
   Tensor size(DT_INT32, {1});
   size.vec<int>()(0) = 4;
   const std::vector<Output> x{a, n, b, unused};
-  const std::vector<Tensor> values{matrix(-0.3), size, matrix(0.2),
-                                   matrix(0.1)};
-  // Sum leads to the second output, which AddSymbolicGradients by itself gets
-  // wrong.
+  const std::vector<Tensor> values{matrix(-0.3), size, matrix(0.2), matrix(0.1)};
+  // Sum leads to the second output, which AddSymbolicGradients by itself gets wrong.
   const std::vector<Output> y{sum, shape, n};
   const std::string text = CheckRight(scope, x, values, y).ToString();
   Check(absl::StrContains(text,
@@ -323,26 +295,20 @@ void TestStockOps(DataType dtype) {
   CheckMessage("required", CheckGradient(scope, x, values, y, options), kWrong,
                "but one is required");
   options.required = {1};
-  CheckMessage("required", CheckGradient(scope, x, values, y, options),
-               kRefused,
+  CheckMessage("required", CheckGradient(scope, x, values, y, options), kRefused,
                "required 1; expected the index of a floating or complex x");
-  CheckMessage("values", CheckGradient(scope, {a, b}, {values[0]}, y), kRefused,
-               "1 values of 2 x");
+  CheckMessage("values", CheckGradient(scope, {a, b}, {values[0]}, y), kRefused, "1 values of 2 x");
   CheckMessage("type", CheckGradient(scope, {a}, {size}, y), kRefused,
                "x_values[0] is int32; expected");
-  CheckMessage("y", CheckGradient(scope, {a}, {values[0]}, {n}), kRefused,
-               "no y has a gradient");
-  CheckMessage("node", CheckGradient(scope, {Output()}, {values[0]}, y),
-               kRefused, "x[0] is no tensor");
-  CheckMessage("index",
-               CheckGradient(scope, {a}, {values[0]}, {Output(a.node(), 7)}),
-               kRefused, "y[0] is no tensor");
+  CheckMessage("y", CheckGradient(scope, {a}, {values[0]}, {n}), kRefused, "no y has a gradient");
+  CheckMessage("node", CheckGradient(scope, {Output()}, {values[0]}, y), kRefused,
+               "x[0] is no tensor");
+  CheckMessage("index", CheckGradient(scope, {a}, {values[0]}, {Output(a.node(), 7)}), kRefused,
+               "y[0] is no tensor");
   options = {};
   options.order = 0;
-  CheckMessage("order", CheckGradient(scope, x, values, y, options), kRefused,
-               "order 0");
-  Check(!CheckGradient(scope, {a}, {values[0]}, {sum}).ok(),
-        "a placeholder that is not fed");
+  CheckMessage("order", CheckGradient(scope, x, values, y, options), kRefused, "order 0");
+  Check(!CheckGradient(scope, {a}, {values[0]}, {sum}).ok(), "a placeholder that is not fed");
 }
 
 // In double, Bitcast reads other bits, so the copy gives other values.
@@ -350,10 +316,9 @@ void TestOtherInDouble() {
   const Scope scope = Scope::NewRootScope();
   const Output x = ops::Placeholder(scope, DT_FLOAT);
   const Output bits = ops::Bitcast(scope, x, DT_INT32);
-  const Output size = ops::StopGradient(
-      scope, ops::Cast(scope, ops::Size(scope, bits), x.type()));
-  const GradientReport report = CheckRight(
-      scope, {x}, {Spread(DT_FLOAT, 3, 0.1, 0.4)}, {ops::Mul(scope, x, size)});
+  const Output size = ops::StopGradient(scope, ops::Cast(scope, ops::Size(scope, bits), x.type()));
+  const GradientReport report =
+      CheckRight(scope, {x}, {Spread(DT_FLOAT, 3, 0.1, 0.4)}, {ops::Mul(scope, x, size)});
   Check(report.type == "the graph's own type", report.ToString());
 }
 
@@ -363,8 +328,8 @@ void TestExample() {
   const Output x = ops::Placeholder(scope, tensorflow::DT_FLOAT);
   const Output y = ops::Mul(scope, ops::Sin(scope, x), x);
   GradientReport report;
-  const absl::Status status = CheckGradient(scope, {x}, {Tensor(0.3f)}, {y},
-                                            GradientCheckOptions(), &report);
+  const absl::Status status =
+      CheckGradient(scope, {x}, {Tensor(0.3f)}, {y}, GradientCheckOptions(), &report);
   if (!status.ok()) std::fprintf(stderr, "%s\n", report.ToString().c_str());
   Check(status.ok(), status.ToString());
 }

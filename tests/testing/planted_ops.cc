@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that compute x * x: one without a fault, and others with one fault each
-// that tensorflow_ext.testing.check_op must find.
+// Ops that compute x * x: one without a fault, and others with one fault each that
+// tensorflow_ext.testing.check_op must find.
 
 #include <cmath>
 #include <cstdint>
@@ -82,10 +82,9 @@ class SquareOp : public tensorflow::OpKernel {
   int calls_ = 0;
 };
 
-#define KERNEL(name, T, fault)                                          \
-  REGISTER_KERNEL_BUILDER(                                              \
-      Name(name).Device(tensorflow::DEVICE_CPU).TypeConstraint<T>("T"), \
-      SquareOp<T, fault>)
+#define KERNEL(name, T, fault)                                                              \
+  REGISTER_KERNEL_BUILDER(Name(name).Device(tensorflow::DEVICE_CPU).TypeConstraint<T>("T"), \
+                          SquareOp<T, fault>)
 #define KERNELS(name, fault)  \
   KERNEL(name, float, fault); \
   KERNEL(name, double, fault)
@@ -94,11 +93,9 @@ class SquareOp : public tensorflow::OpKernel {
   "Squares.\n\nx: Any.\n" \
   "y: The square of each element, in the shape of x."
 
-#define OP(name) \
-  REGISTER_OP(name).Input("x: T").Output("y: T").Attr("T: {float, double}")
+#define OP(name) REGISTER_OP(name).Input("x: T").Output("y: T").Attr("T: {float, double}")
 
-#define DOCUMENTED_OP(name) \
-  OP(name).SetShapeFn(UnchangedShape).Doc(DOCUMENTATION)
+#define DOCUMENTED_OP(name) OP(name).SetShapeFn(UnchangedShape).Doc(DOCUMENTATION)
 
 // dx = factor x dy
 void Gradient(float factor, FunctionDef* g) {
@@ -112,10 +109,7 @@ void Gradient(float factor, FunctionDef* g) {
       // Nodes
       {
           FDH::Const<float>("factor", factor),
-          {{"k"},
-           "Cast",
-           {"factor"},
-           {{"SrcT", tensorflow::DT_FLOAT}, {"DstT", "$T"}}},
+          {{"k"}, "Cast", {"factor"}, {{"SrcT", tensorflow::DT_FLOAT}, {"DstT", "$T"}}},
           {{"p"}, "Mul", {"x", "dy"}, {{"T", "$T"}}},
           {{"dx"}, "Mul", {"k", "p"}, {{"T", "$T"}}},
       });
@@ -201,20 +195,18 @@ OP("Planted>WrongForOneValue")
     .SetShapeFn(UnchangedShape)
     .Doc(DOCUMENTATION "\nmode: Changes nothing.");
 KERNELS("Planted>WrongForOneValue", Fault::kNone);
-REGISTER_OP_GRADIENT("Planted>WrongForOneValue",
-                     [](const AttrSlice& attrs, FunctionDef* g) {
-                       std::string mode;
-                       TF_RETURN_IF_ERROR(GetNodeAttr(attrs, "mode", &mode));
-                       Gradient(mode == "twice" ? 4 : 2, g);
-                       return absl::OkStatus();
-                     });
+REGISTER_OP_GRADIENT("Planted>WrongForOneValue", [](const AttrSlice& attrs, FunctionDef* g) {
+  std::string mode;
+  TF_RETURN_IF_ERROR(GetNodeAttr(attrs, "mode", &mode));
+  Gradient(mode == "twice" ? 4 : 2, g);
+  return absl::OkStatus();
+});
 
-// The gradient is correct, but the gradient's own is wrong: an op that computes
-// dx = 2 x dy and claims that dx does not depend on x.
+// The gradient is correct, but the gradient's own is wrong: an op that computes dx = 2 x dy and
+// claims that dx does not depend on x.
 DOCUMENTED_OP("Planted>SecondOrderWrong");
 KERNELS("Planted>SecondOrderWrong", Fault::kNone);
-REGISTER_OP_GRADIENT("Planted>SecondOrderWrong", [](const AttrSlice&,
-                                                    FunctionDef* g) {
+REGISTER_OP_GRADIENT("Planted>SecondOrderWrong", [](const AttrSlice&, FunctionDef* g) {
   *g = FDH::Define({"x: T", "dy: T"}, {"dx: T"}, {"T: {float, double}"},
                    {
                        {{"fixed"}, "StopGradient", {"x"}, {{"T", "$T"}}},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An op library that registers many gradients by the functions behind
-// TensorFlow's own macros, enough for the tables to grow several times.
+// An op library that registers many gradients by the functions behind TensorFlow's own macros,
+// enough for the tables to grow several times.
 
 #include <string>
 
@@ -11,8 +11,7 @@
 namespace {
 
 absl::Status NoGradient(const tensorflow::Scope&, const tensorflow::Operation&,
-                        const std::vector<tensorflow::Output>&,
-                        std::vector<tensorflow::Output>*) {
+                        const std::vector<tensorflow::Output>&, std::vector<tensorflow::Output>*) {
   return absl::UnimplementedError("an op for tests");
 }
 

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loads libraries while other threads differentiate, repeatedly, each time in a
-// new process.
+// Loads libraries while other threads differentiate, repeatedly, each time in a new process.
 //
 //   loading_test RUNS LIBRARY...
 //
 // The environment variable LOADING_RUNS replaces RUNS.
 //
-// A run forks this process, which has loaded TensorFlow and has no threads yet.
-// Two threads of the child differentiate graphs of many ops by TF_AddGradients.
-// One looks up every op of TensorFlow's client registry, and one looks up every
-// op of the function registry, as a session that runs a SymbolicGradient does.
-// Meanwhile the first thread loads the libraries. Prints a line for each run
-// that fails. Exit status: 0, all runs passed; 1, some failed; 2, wrong
-// arguments.
+// A run forks this process, which has loaded TensorFlow and has no threads yet. Two threads of the
+// child differentiate graphs of many ops by TF_AddGradients. One looks up every op of TensorFlow's
+// client registry, and one looks up every op of the function registry, as a session that runs a
+// SymbolicGradient does. Meanwhile the first thread loads the libraries. Prints a line for each run
+// that fails. Exit status: 0, all runs passed; 1, some failed; 2, wrong arguments.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,15 +41,13 @@ using tensorflow::gradient::GetOpGradientCreator;
 using tensorflow::ops::GradFunc;
 using tensorflow::ops::GradOpRegistry;
 
-// Ops of one input and one output of the same type, with TensorFlow's own
-// gradients for C and C++.
+// Ops of one input and one output of the same type, with TensorFlow's own gradients for C and C++.
 constexpr const char* kOps[] = {
-    "Abs",     "Acos",       "Asin",     "Atan",     "Cos",   "Cosh",
-    "Elu",     "Erf",        "Exp",      "Expm1",    "Inv",   "Lgamma",
-    "Log",     "Log1p",      "Neg",      "Relu",     "Relu6", "Reciprocal",
-    "Rsqrt",   "Selu",       "Sigmoid",  "Sign",     "Sin",   "Sinh",
-    "Softmax", "LogSoftmax", "Softplus", "Softsign", "Sqrt",  "Square",
-    "Tan",     "Tanh",       "Identity", "ZerosLike"};
+    "Abs",  "Acos",   "Asin",  "Atan",       "Cos",        "Cosh",     "Elu",
+    "Erf",  "Exp",    "Expm1", "Inv",        "Lgamma",     "Log",      "Log1p",
+    "Neg",  "Relu",   "Relu6", "Reciprocal", "Rsqrt",      "Selu",     "Sigmoid",
+    "Sign", "Sin",    "Sinh",  "Softmax",    "LogSoftmax", "Softplus", "Softsign",
+    "Sqrt", "Square", "Tan",   "Tanh",       "Identity",   "ZerosLike"};
 
 // Ops that also have a function gradient in TensorFlow.
 constexpr const char* kFunctions[] = {"Abs", "Exp",  "Log",     "Neg",   "Relu",
@@ -89,12 +84,9 @@ Known FindKnown() {
 // A round returns what went wrong, or nothing.
 
 std::string Differentiate() {
-  const std::unique_ptr<TF_Status, void (*)(TF_Status*)> status(
-      TF_NewStatus(), TF_DeleteStatus);
-  const std::unique_ptr<TF_Graph, void (*)(TF_Graph*)> graph(TF_NewGraph(),
-                                                             TF_DeleteGraph);
-  TF_OperationDescription* description =
-      TF_NewOperation(graph.get(), "Placeholder", "x");
+  const std::unique_ptr<TF_Status, void (*)(TF_Status*)> status(TF_NewStatus(), TF_DeleteStatus);
+  const std::unique_ptr<TF_Graph, void (*)(TF_Graph*)> graph(TF_NewGraph(), TF_DeleteGraph);
+  TF_OperationDescription* description = TF_NewOperation(graph.get(), "Placeholder", "x");
   TF_SetAttrType(description, "dtype", TF_FLOAT);
   TF_Output x = {TF_FinishOperation(description, status.get()), 0};
   TF_Output y = x;
@@ -129,8 +121,7 @@ std::string LookUpFunctionGradients(const Known& known) {
       return std::string("no creator of ") + op;
     }
     tensorflow::FunctionDef function;
-    const absl::Status status =
-        creator(tensorflow::AttrSlice(&attributes), &function);
+    const absl::Status status = creator(tensorflow::AttrSlice(&attributes), &function);
     if (!status.ok()) return std::string(status.message());
     if (function.node_def_size() == 0) return std::string("no body of ") + op;
   }
@@ -138,14 +129,12 @@ std::string LookUpFunctionGradients(const Known& known) {
 }
 
 // One run, in a process of its own.
-std::string Run(const Known& known, const std::vector<const char*>& libraries,
-                int seed) {
+std::string Run(const Known& known, const std::vector<const char*>& libraries, int seed) {
   alarm(60);  // A list that has lost its end keeps a reader forever.
   std::atomic<int> started{0};
   std::atomic<bool> ends{false};
   const std::vector<std::function<std::string()>> rounds = {
-      Differentiate, Differentiate,
-      [&] { return LookUpClientGradients(known); },
+      Differentiate, Differentiate, [&] { return LookUpClientGradients(known); },
       [&] { return LookUpFunctionGradients(known); }};
   std::vector<std::string> faults(rounds.size());
   std::vector<std::thread> threads;
@@ -178,8 +167,7 @@ std::string Run(const Known& known, const std::vector<const char*>& libraries,
 }
 
 // True if a run, in a separate process, passes.
-bool RunInChild(const Known& known, const std::vector<const char*>& libraries,
-                int seed) {
+bool RunInChild(const Known& known, const std::vector<const char*>& libraries, int seed) {
   std::fflush(stdout);
   const pid_t child = fork();
   if (child == 0) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks step by step that the standard library behaves as readable_table.h
-// assumes, and that readers find everything while one thread changes the table.
+// Checks step by step that the standard library behaves as readable_table.h assumes, and that
+// readers find everything while one thread changes the table.
 
 #include "tensorflow_ext/gradient/registry/readable_table.h"
 

@@ -4,18 +4,15 @@
 //
 //   rounds LIBRARY THREADS ROUNDS GRAPH_DEF...
 //
-// In a round a thread imports each GraphDef (a file), adds the gradient of y:0
-// by x:0, makes a session, feeds four numbers to x, runs, and deletes
-// everything. In every other round, TfExt_InlineCalls first inlines the calls
-// that lead to y:0. The gradients must equal those of the first round, bit by
-// bit. A graph whose name begins with "changing_" differs in every round, as in
-// a process that makes ever new graphs: the attribute max of each
-// FakeQuantWithMinMaxArgs and the names of the functions change. Its calls
-// stay.
+// In a round a thread imports each GraphDef (a file), adds the gradient of y:0 by x:0, makes a
+// session, feeds four numbers to x, runs, and deletes everything. In every other round,
+// TfExt_InlineCalls first inlines the calls that lead to y:0. The gradients must equal those of the
+// first round, bit by bit. A graph whose name begins with "changing_" differs in every round, as in
+// a process that makes ever new graphs: the attribute max of each FakeQuantWithMinMaxArgs and the
+// names of the functions change. Its calls stay.
 //
-// Prints the process's memory, in KiB, before the first round and after each
-// tenth of them. Exit status: 0; 1, TensorFlow refuses something or a gradient
-// differs; 2, wrong arguments.
+// Prints the process's memory, in KiB, before the first round and after each tenth of them. Exit
+// status: 0; 1, TensorFlow refuses something or a gradient differs; 2, wrong arguments.
 
 #include <dlfcn.h>
 #include <malloc.h>
@@ -86,8 +83,7 @@ void Change(int round, NodeDef* node, int* number) {
   }
   for (auto& [name, value] : *node->mutable_attr()) {
     if (!value.has_func()) continue;
-    value.mutable_func()->set_name(value.func().name() + "_" +
-                                   std::to_string(round));
+    value.mutable_func()->set_name(value.func().name() + "_" + std::to_string(round));
   }
 }
 
@@ -118,12 +114,11 @@ Values Differentiate(const Subject& subject, int round) {
     GraphDef changed = subject.graph;
     if (subject.changes) Change(round, &changed);
     const std::string bytes = changed.SerializeAsString();
-    const Owned<TF_Buffer> buffer(
-        TF_NewBufferFromString(bytes.data(), bytes.size()), TF_DeleteBuffer);
-    const Owned<TF_ImportGraphDefOptions> options(
-        TF_NewImportGraphDefOptions(), TF_DeleteImportGraphDefOptions);
-    TF_GraphImportGraphDef(graph.get(), buffer.get(), options.get(),
-                           status.get());
+    const Owned<TF_Buffer> buffer(TF_NewBufferFromString(bytes.data(), bytes.size()),
+                                  TF_DeleteBuffer);
+    const Owned<TF_ImportGraphDefOptions> options(TF_NewImportGraphDefOptions(),
+                                                  TF_DeleteImportGraphDefOptions);
+    TF_GraphImportGraphDef(graph.get(), buffer.get(), options.get(), status.get());
     Require(status.get(), what);
   }
   TF_Output x = Find(graph.get(), "x"), y = Find(graph.get(), "y"), dx;
@@ -134,19 +129,16 @@ Values Differentiate(const Subject& subject, int round) {
   TF_AddGradients(graph.get(), &y, 1, &x, 1, nullptr, status.get(), &dx);
   Require(status.get(), what);
 
-  const Owned<TF_SessionOptions> options(TF_NewSessionOptions(),
-                                         TF_DeleteSessionOptions);
+  const Owned<TF_SessionOptions> options(TF_NewSessionOptions(), TF_DeleteSessionOptions);
   TF_Session* session = TF_NewSession(graph.get(), options.get(), status.get());
   Require(status.get(), what);
-  const Owned<TF_Tensor> input(
-      TF_AllocateTensor(TF_FLOAT, &kSize, 1, kSize * sizeof(float)),
-      TF_DeleteTensor);
+  const Owned<TF_Tensor> input(TF_AllocateTensor(TF_FLOAT, &kSize, 1, kSize * sizeof(float)),
+                               TF_DeleteTensor);
   const float numbers[] = {0.1f, -0.7f, 0.4f, 0.3f};
   std::memcpy(TF_TensorData(input.get()), numbers, sizeof(numbers));
   TF_Tensor* const feed = input.get();
   TF_Tensor* output = nullptr;
-  TF_SessionRun(session, nullptr, &x, &feed, 1, &dx, &output, 1, nullptr, 0,
-                nullptr, status.get());
+  TF_SessionRun(session, nullptr, &x, &feed, 1, &dx, &output, 1, nullptr, 0, nullptr, status.get());
   Require(status.get(), what);
   const Owned<TF_Tensor> result(output, TF_DeleteTensor);
   TF_DeleteSession(session, status.get());
@@ -160,8 +152,8 @@ void DoRounds(const std::vector<Subject>& subjects, int first, int last) {
     for (const Subject& subject : subjects) {
       const Values gradient = Differentiate(subject, round);
       Require(gradient.size() == kSize, subject.name.c_str(), "its size");
-      Require(subject.changes || gradient == subject.expected,
-              subject.name.c_str(), "a round has another gradient");
+      Require(subject.changes || gradient == subject.expected, subject.name.c_str(),
+              "a round has another gradient");
     }
   }
 }
@@ -180,8 +172,7 @@ int main(int argc, char** argv) {
   const int threads = argc > 4 ? std::atoi(argv[2]) : 0;
   const int rounds = argc > 4 ? std::atoi(argv[3]) : 0;
   if (threads < 1 || rounds < kParts) {
-    std::fprintf(stderr, "usage: %s LIBRARY THREADS ROUNDS GRAPH_DEF...\n",
-                 argv[0]);
+    std::fprintf(stderr, "usage: %s LIBRARY THREADS ROUNDS GRAPH_DEF...\n", argv[0]);
     return 2;
   }
   const Owned<TF_Status> status(TF_NewStatus(), TF_DeleteStatus);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops with arguments and attributes of every kind in an OpDef, and with names
-// that are reserved in some language. They compute nothing.
+// Ops with arguments and attributes of every kind in an OpDef, and with names that are reserved in
+// some language. They compute nothing.
 
 #include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/op.h"

@@ -27,8 +27,8 @@ def _format(tool: str, *arguments: str, text: str) -> str:
 def formatted(path: str, text: str) -> str:
     """Formats the text with clang-format or ruff, by its file name."""
     if path.endswith((".h", ".cc")):
-        # The name says only that it is C++.
-        style = "--style=Google"
+        # The style of .clang-format. The name says only that it is C++.
+        style = "--style={BasedOnStyle: Google, ColumnLimit: 100}"
         return _format("clang-format", style, "--assume-filename=a.cc", text=text)
     if path.endswith(".py"):
         options = ("line-length = 100", "format.skip-magic-trailing-comma = true")

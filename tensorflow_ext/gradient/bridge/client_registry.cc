@@ -28,30 +28,26 @@ using tensorflow::ops::GradOpRegistry;
 namespace {
 
 absl::Status AddGradient(const Scope& scope, const Operation& op,
-                         const std::vector<Output>& upstream,
-                         absl::Span<const uint8_t> wanted,
+                         const std::vector<Output>& upstream, absl::Span<const uint8_t> wanted,
                          std::vector<Output>* gradients) {
   // TensorFlow's callers do not catch exceptions.
   try {
     TF_ASSIGN_OR_RETURN(auto plan, FindPlan(op.node()->def(), wanted));
-    return Expand(*plan, scope, op, WithoutZeros(scope, op, upstream),
-                  gradients);
+    return Expand(*plan, scope, op, WithoutZeros(scope, op, upstream), gradients);
   } catch (const std::exception& error) {
-    return absl::InternalError(
-        absl::StrCat("In the gradient of ", op.node()->type_string(),
-                     ": a C++ exception: ", error.what()));
+    return absl::InternalError(absl::StrCat("In the gradient of ", op.node()->type_string(),
+                                            ": a C++ exception: ", error.what()));
   } catch (...) {
-    return absl::InternalError(absl::StrCat(
-        "In the gradient of ", op.node()->type_string(), ": a C++ exception"));
+    return absl::InternalError(
+        absl::StrCat("In the gradient of ", op.node()->type_string(), ": a C++ exception"));
   }
 }
 
-// The client gradient of all ops with a function gradient. A ClientGradient
-// carries no data, so it finds the definition by the node's op. It must not
-// call the C API, because TF_AddGradients holds the graph's lock.
+// The client gradient of all ops with a function gradient. A ClientGradient carries no data, so it
+// finds the definition by the node's op. It must not call the C API, because TF_AddGradients holds
+// the graph's lock.
 absl::Status Trampoline(const Scope& scope, const Operation& op,
-                        const std::vector<Output>& upstream,
-                        std::vector<Output>* gradients) {
+                        const std::vector<Output>& upstream, std::vector<Output>* gradients) {
   return AddGradient(scope, op, upstream, {}, gradients);
 }
 
@@ -63,8 +59,8 @@ absl::Status StandInTrampoline(const Scope& scope, const Operation& op,
   return AddGradient(scope, op, upstream, wanted, gradients);
 }
 
-// TensorFlow's client registry has no lock; this one keeps our own writers
-// apart. Readers need no lock: see ClientTable().
+// TensorFlow's client registry has no lock; this one keeps our own writers apart. Readers need no
+// lock: see ClientTable().
 std::mutex& WriterMutex() {
   static std::mutex* mutex = new std::mutex;
   return *mutex;
@@ -75,15 +71,14 @@ void Store(ClientGradient gradient, ClientGradient* entry) {
   __atomic_store_n(entry, gradient, __ATOMIC_RELEASE);
 }
 
-// The gradients of this library in the client registry. Guarded by
-// WriterMutex().
+// The gradients of this library in the client registry. Guarded by WriterMutex().
 std::unordered_set<ClientGradient>& OwnGradients() {
   static auto* gradients = new std::unordered_set<ClientGradient>;
   return *gradients;
 }
 
-// Adds an entry unless `op` has one, which may be TensorFlow's or another
-// library's. A null gradient means that the op has none.
+// Adds an entry unless `op` has one, which may be TensorFlow's or another library's. A null
+// gradient means that the op has none.
 bool AddToClientRegistry(const std::string& op, ClientGradient gradient) {
   std::lock_guard<std::mutex> lock(WriterMutex());
   if (!ClientTable().emplace(op, gradient).second) return false;
@@ -147,8 +142,7 @@ void RegisterAskedFor(const std::string& op, GradientCreator creator) {
   std::lock_guard<std::mutex> lock(WriterMutex());
   ClientGradient& entry = ClientTable().emplace(op, Trampoline).first->second;
   // TensorFlow's own gradients of some ops differentiate integers.
-  Store(IsTensorFlows(reinterpret_cast<const void*>(entry)) ||
-                entry == StandInTrampoline
+  Store(IsTensorFlows(reinterpret_cast<const void*>(entry)) || entry == StandInTrampoline
             ? StandInTrampoline
             : Trampoline,
         &entry);
@@ -156,8 +150,8 @@ void RegisterAskedFor(const std::string& op, GradientCreator creator) {
 }
 
 int64_t RegisterGradients() {
-  // "No gradient" for an op of TensorFlow's often means only that nobody has
-  // written one. These entries existed at the first call.
+  // "No gradient" for an op of TensorFlow's often means only that nobody has written one. These
+  // entries existed at the first call.
   const OpsByFunctionGradient ops = OpsOfFunctionRegistry();
   static const auto* const tensorflows = new std::vector<std::string>(ops.none);
   for (const std::string& op : ops.none) {
@@ -165,18 +159,15 @@ int64_t RegisterGradients() {
       AddToClientRegistry(op, nullptr);
     }
   }
-  return std::count_if(
-      ops.defined.begin(), ops.defined.end(), [](const std::string& op) {
-        return !IsForFunctionRuntime(op) && AddToClientRegistry(op, Trampoline);
-      });
+  return std::count_if(ops.defined.begin(), ops.defined.end(), [](const std::string& op) {
+    return !IsForFunctionRuntime(op) && AddToClientRegistry(op, Trampoline);
+  });
 }
 
-// The ops that had a function gradient before this library was loaded. The
-// linker puts this after stock_gradients, which depend on it. A thread that
-// differentiates meanwhile therefore meets none of the definitions that these
-// replace, some of which end the process.
-[[maybe_unused]] static const int64_t handed_over_at_load =
-    IsFirstCopy() ? RegisterGradients() : 0;
+// The ops that had a function gradient before this library was loaded. The linker puts this after
+// stock_gradients, which depend on it. A thread that differentiates meanwhile therefore meets none
+// of the definitions that these replace, some of which end the process.
+[[maybe_unused]] static const int64_t handed_over_at_load = IsFirstCopy() ? RegisterGradients() : 0;
 
 uint32_t GradientRegistries(const std::string& op) {
   uint32_t bits = 0;

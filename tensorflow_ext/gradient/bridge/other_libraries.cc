@@ -41,9 +41,9 @@ std::string HolderOf(uint32_t registries) {
   return "TensorFlow or another library has one";
 }
 
-constexpr uint32_t kAnyGradient =
-    TFEXT_FUNCTION_GRADIENT | TFEXT_FUNCTION_NO_GRADIENT |
-    TFEXT_CLIENT_GRADIENT | TFEXT_CLIENT_NO_GRADIENT | TFEXT_FUNCTION_OWN;
+constexpr uint32_t kAnyGradient = TFEXT_FUNCTION_GRADIENT | TFEXT_FUNCTION_NO_GRADIENT |
+                                  TFEXT_CLIENT_GRADIENT | TFEXT_CLIENT_NO_GRADIENT |
+                                  TFEXT_FUNCTION_OWN;
 
 }  // namespace
 
@@ -52,14 +52,13 @@ absl::Status RegisterOtherGradient(const char* op, GradientCreator creator,
   if (op == nullptr || *op == '\0' || !creator) {
     return absl::InvalidArgumentError(absl::StrCat(
         "The gradient of an op is registered with ",
-        op == nullptr || *op == '\0' ? "no op" : "no function that writes it",
-        "; give both"));
+        op == nullptr || *op == '\0' ? "no op" : "no function that writes it", "; give both"));
   }
   if (!IsFirstCopy()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "The gradient of ", op, " is registered with a second copy of ",
-        "libtensorflow_ext.so in this process, which registers nothing; let ",
-        "everything in the process load one and the same file"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("The gradient of ", op, " is registered with a second copy of ",
+                     "libtensorflow_ext.so in this process, which registers nothing; let ",
+                     "everything in the process load one and the same file"));
   }
   // No other thread may register between the check and the registration.
   static std::mutex* mutex = new std::mutex;
@@ -68,8 +67,7 @@ absl::Status RegisterOtherGradient(const char* op, GradientCreator creator,
   if (precedence == TFEXT_GRADIENT_NEW && (registries & kAnyGradient) != 0) {
     return absl::AlreadyExistsError(absl::StrCat(
         "Op ", op, " has a gradient already: ", HolderOf(registries),
-        ". TFEXT_REGISTER_STAND_IN (in C TFEXT_GRADIENT_INSTEAD) puts ",
-        "yours in its place"));
+        ". TFEXT_REGISTER_STAND_IN (in C TFEXT_GRADIENT_INSTEAD) puts ", "yours in its place"));
   }
   if (precedence == TFEXT_GRADIENT_NEW) {
     RegisterGradient(op, std::move(creator));

@@ -17,8 +17,8 @@ namespace tensorflow_ext {
 absl::Status RegisterOtherGradient(const char* op, GradientCreator creator,
                                    TfExt_Precedence precedence);
 
-// Logs a registration error that no caller receives, and keeps it for
-// TakeRegistrationErrors. Returns it.
+// Logs a registration error that no caller receives, and keeps it for TakeRegistrationErrors.
+// Returns it.
 absl::Status KeepRegistrationError(absl::Status status);
 
 // The errors since the last call, one per line.

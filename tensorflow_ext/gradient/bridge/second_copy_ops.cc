@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TF_LoadLibrary returns the list of ops that the library registered, and
-// bindings make their wrappers from it. A second copy of this library registers
-// none, because the first one did. It still reports these ops to TensorFlow, so
-// that both copies give the same list.
+// TF_LoadLibrary returns the list of ops that the library registered, and bindings make their
+// wrappers from it. A second copy of this library registers none, because the first one did. It
+// still reports these ops to TensorFlow, so that both copies give the same list.
 //
-// TensorFlow sets a registration watcher, a private member, while it loads a
-// library. If this file does not compile, TensorFlow's OpRegistry has changed.
+// TensorFlow sets a registration watcher, a private member, while it loads a library. If this file
+// does not compile, TensorFlow's OpRegistry has changed.
 
 #include <vector>
 

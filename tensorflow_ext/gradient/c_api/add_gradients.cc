@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks graphs before AddSymbolicGradients, whose assumptions do not hold for
-// all graphs of clients.
+// Checks graphs before AddSymbolicGradients, whose assumptions do not hold for all graphs of
+// clients.
 
 #include "tensorflow_ext/gradient/c_api/add_gradients.h"
 
@@ -47,14 +47,13 @@ DataType TypeOfVariable(TF_Graph* graph, const OutputTensor& handle) {
                                                     : variables->front().dtype;
 }
 
-// Adds nodes to a TF_Graph as TF_FinishOperation does. The caller holds its
-// lock.
+// Adds nodes to a TF_Graph as TF_FinishOperation does. The caller holds its lock.
 class Adder {
  public:
   explicit Adder(TF_Graph* graph) : graph_(graph) {}
 
-  // Adds a node of op `op` with input `input`, called `name`, or `name` with a
-  // number if a node has that name.
+  // Adds a node of op `op` with input `input`, called `name`, or `name` with a number if a node has
+  // that name.
   absl::StatusOr<OutputTensor> Add(const std::string& name, const char* op,
                                    const OutputTensor& input,
                                    DataType dtype = tensorflow::DT_INVALID) {
@@ -63,8 +62,7 @@ class Adder {
       unique = absl::StrCat(name, "_", k);
     }
     NodeBuilder builder(unique, op);
-    builder.Input(input.node, input.index)
-        .Device(input.node->requested_device());
+    builder.Input(input.node, input.index).Device(input.node->requested_device());
     if (dtype != tensorflow::DT_INVALID) builder.Attr("dtype", dtype);
     Node* node = nullptr;
     TF_RETURN_IF_ERROR(builder.Finalize(&graph_->graph, &node));
@@ -78,13 +76,13 @@ class Adder {
     if (x.node->output_type(x.index) == tensorflow::DT_RESOURCE) {
       const DataType type = TypeOfVariable(graph_, x);
       if (type == tensorflow::DT_INVALID) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "x: zeros are asked for of '", x.node->name(), ":", x.index,
-            "', a handle of a variable whose type is not known; give the "
-            "handle that VarHandleOp makes, or TFEXT_UNCONNECTED_NONE"));
+        return absl::InvalidArgumentError(
+            absl::StrCat("x: zeros are asked for of '", x.node->name(), ":", x.index,
+                         "', a handle of a variable whose type is not known; give the "
+                         "handle that VarHandleOp makes, or TFEXT_UNCONNECTED_NONE"));
       }
-      TF_ASSIGN_OR_RETURN(x, Add(absl::StrCat(x.node->name(), "_gradient/read"),
-                                 "ReadVariableOp", x, type));
+      TF_ASSIGN_OR_RETURN(
+          x, Add(absl::StrCat(x.node->name(), "_gradient/read"), "ReadVariableOp", x, type));
     }
     return Add(name, "ZerosLike", x);
   }
@@ -100,9 +98,8 @@ TF_Output ToTfOutput(const OutputTensor& tensor) {
   return {reinterpret_cast<TF_Operation*>(tensor.node), tensor.index};
 }
 
-absl::StatusOr<Tensors> AddGradients(TF_Graph* graph, const char* prefix,
-                                     const Tensors& ys, const Tensors& xs,
-                                     const Tensors& upstream, bool zeros) {
+absl::StatusOr<Tensors> AddGradients(TF_Graph* graph, const char* prefix, const Tensors& ys,
+                                     const Tensors& xs, const Tensors& upstream, bool zeros) {
   Tensors found;
   std::vector<TF_Output> y, dx;
   std::optional<ConnectedTensors> connected;
@@ -117,30 +114,25 @@ absl::StatusOr<Tensors> AddGradients(TF_Graph* graph, const char* prefix,
         OutputTensor end = tensor;
         if (ys.size() > 1) {
           TF_ASSIGN_OR_RETURN(
-              end,
-              Adder(graph).Add(absl::StrCat(tensor.node->name(), "_gradient/y"),
-                               "Identity", tensor));
+              end, Adder(graph).Add(absl::StrCat(tensor.node->name(), "_gradient/y"), "Identity",
+                                    tensor));
         }
         y.push_back(ToTfOutput(end));
       }
-      for (const OutputTensor& tensor : upstream)
-        dx.push_back(ToTfOutput(tensor));
+      for (const OutputTensor& tensor : upstream) dx.push_back(ToTfOutput(tensor));
     }
   }
   if (!connected->tensors().empty()) {
     std::vector<TF_Output> x, dy(connected->tensors().size());
-    for (const OutputTensor& tensor : connected->tensors())
-      x.push_back(ToTfOutput(tensor));
+    for (const OutputTensor& tensor : connected->tensors()) x.push_back(ToTfOutput(tensor));
     TF_Status* status = TF_NewStatus();
-    TF_AddGradientsWithPrefix(graph, prefix, y.data(), y.size(), x.data(),
-                              x.size(), dx.empty() ? nullptr : dx.data(),
-                              status, dy.data());
+    TF_AddGradientsWithPrefix(graph, prefix, y.data(), y.size(), x.data(), x.size(),
+                              dx.empty() ? nullptr : dx.data(), status, dy.data());
     const absl::Status added = tensorflow::StatusFromTF_Status(status);
     TF_DeleteStatus(status);
     TF_RETURN_IF_ERROR(added);
     for (const TF_Output& gradient : dy) {
-      found.emplace_back(reinterpret_cast<Node*>(gradient.oper),
-                         gradient.index);
+      found.emplace_back(reinterpret_cast<Node*>(gradient.oper), gradient.index);
     }
   }
   Tensors results = connected->OfEach(found, OutputTensor(nullptr, 0));

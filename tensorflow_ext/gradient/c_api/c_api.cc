@@ -26,21 +26,17 @@ using tensorflow_ext::Write;
 namespace {
 
 // Wraps another library's `creator`; null without an op or a creator.
-tensorflow_ext::GradientCreator CreatorOver(const char* op,
-                                            TfExt_GradientCreator creator,
+tensorflow_ext::GradientCreator CreatorOver(const char* op, TfExt_GradientCreator creator,
                                             void* data) {
   if (op == nullptr || creator == nullptr) return nullptr;
-  return [op = std::string(op), creator, data](
-             const tensorflow::AttrSlice& attrs,
-             tensorflow::FunctionDef* function) -> absl::Status {
-    const std::string bytes =
-        tensorflow_ext::MakeNodeDef(op, attrs).SerializeAsString();
+  return [op = std::string(op), creator, data](const tensorflow::AttrSlice& attrs,
+                                               tensorflow::FunctionDef* function) -> absl::Status {
+    const std::string bytes = tensorflow_ext::MakeNodeDef(op, attrs).SerializeAsString();
     const Owned<TF_Buffer, TF_DeleteBuffer> written(TF_NewBuffer());
     const Owned<TF_Status, TF_DeleteStatus> status(TF_NewStatus());
     creator(bytes.data(), bytes.size(), data, written.get(), status.get());
     TF_RETURN_IF_ERROR(tensorflow::StatusFromTF_Status(status.get()));
-    if (!function->ParseFromArray(written->data,
-                                  static_cast<int>(written->length))) {
+    if (!function->ParseFromArray(written->data, static_cast<int>(written->length))) {
       return absl::FailedPreconditionError(
           absl::StrCat("its creator wrote ", written->length,
                        " bytes that are no serialized tensorflow.FunctionDef"));
@@ -57,30 +53,25 @@ uint32_t TfExt_GradientRegistries(const char* op) {
   return op == nullptr ? 0 : tensorflow_ext::GradientRegistries(op);
 }
 
-int64_t TfExt_RegisterGradients(void) {
-  return tensorflow_ext::RegisterGradients();
-}
+int64_t TfExt_RegisterGradients(void) { return tensorflow_ext::RegisterGradients(); }
 
-void TfExt_RegisterGradient(const char* op, TfExt_GradientCreator creator,
-                            void* data, TfExt_Precedence precedence,
-                            TF_Status* status) {
+void TfExt_RegisterGradient(const char* op, TfExt_GradientCreator creator, void* data,
+                            TfExt_Precedence precedence, TF_Status* status) {
   Guarded(status, [&] {
-    return tensorflow_ext::RegisterOtherGradient(
-        op, CreatorOver(op, creator, data), precedence);
+    return tensorflow_ext::RegisterOtherGradient(op, CreatorOver(op, creator, data), precedence);
   });
 }
 
-int TfExt_RegisterGradientAtLoad(const char* op, TfExt_GradientCreator creator,
-                                 void* data, TfExt_Precedence precedence) {
-  const absl::Status registered = tensorflow_ext::RegisterOtherGradient(
-      op, CreatorOver(op, creator, data), precedence);
+int TfExt_RegisterGradientAtLoad(const char* op, TfExt_GradientCreator creator, void* data,
+                                 TfExt_Precedence precedence) {
+  const absl::Status registered =
+      tensorflow_ext::RegisterOtherGradient(op, CreatorOver(op, creator, data), precedence);
   return tensorflow_ext::KeepRegistrationError(registered).ok();
 }
 
 void TfExt_TakeRegistrationErrors(TF_Buffer* errors, TF_Status* status) {
   Guarded(status, [&] {
-    // Must precede taking the errors: errors that are taken and not written are
-    // lost.
+    // Must precede taking the errors: errors that are taken and not written are lost.
     TF_RETURN_IF_ERROR(tensorflow_ext::CheckEmpty(errors));
     return Write(tensorflow_ext::TakeRegistrationErrors(), errors);
   });
@@ -88,8 +79,7 @@ void TfExt_TakeRegistrationErrors(TF_Buffer* errors, TF_Status* status) {
 
 void TfExt_ListOps(TF_Buffer* names, TF_Status* status) {
   Guarded(status, [&] {
-    std::string lines =
-        absl::StrJoin(tensorflow_ext::OpsOfFunctionRegistry().defined, "\n");
+    std::string lines = absl::StrJoin(tensorflow_ext::OpsOfFunctionRegistry().defined, "\n");
     return Write(lines.empty() ? lines : lines + "\n", names);
   });
 }
@@ -99,26 +89,22 @@ void TfExt_GradientFunctionDef(const void* node_def, size_t node_def_length,
   Guarded(status, [&]() -> absl::Status {
     NodeDef node;
     TF_RETURN_IF_ERROR(ParseNodeDef(node_def, node_def_length, &node));
-    TF_ASSIGN_OR_RETURN(tensorflow_ext::Forward forward,
-                        tensorflow_ext::FindForward(node));
+    TF_ASSIGN_OR_RETURN(tensorflow_ext::Forward forward, tensorflow_ext::FindForward(node));
     TF_ASSIGN_OR_RETURN(tensorflow_ext::Definition definition,
                         tensorflow_ext::FindDefinition(forward));
     return Write(definition.function.SerializeAsString(), function_def);
   });
 }
 
-void TfExt_GradientPlan(const void* node_def, size_t node_def_length,
-                        const uint8_t* wanted, size_t wanted_length,
-                        TF_Buffer* plan, TF_Status* status) {
+void TfExt_GradientPlan(const void* node_def, size_t node_def_length, const uint8_t* wanted,
+                        size_t wanted_length, TF_Buffer* plan, TF_Status* status) {
   Guarded(status, [&]() -> absl::Status {
     NodeDef node;
     TF_RETURN_IF_ERROR(ParseNodeDef(node_def, node_def_length, &node));
     TF_ASSIGN_OR_RETURN(
         auto found,
-        tensorflow_ext::FindPlan(
-            node, absl::MakeConstSpan(wanted, wanted ? wanted_length : 0)));
-    return Write(tensorflow_ext::PlanToGraphDef(*found).SerializeAsString(),
-                 plan);
+        tensorflow_ext::FindPlan(node, absl::MakeConstSpan(wanted, wanted ? wanted_length : 0)));
+    return Write(tensorflow_ext::PlanToGraphDef(*found).SerializeAsString(), plan);
   });
 }
 

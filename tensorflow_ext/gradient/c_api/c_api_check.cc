@@ -9,12 +9,10 @@
 
 extern "C" {
 
-void TfExt_CheckDefinition(const void* node_def, size_t node_def_length,
-                           TF_Status* status) {
+void TfExt_CheckDefinition(const void* node_def, size_t node_def_length, TF_Status* status) {
   tensorflow_ext::Guarded(status, [&]() -> absl::Status {
     tensorflow::NodeDef node;
-    TF_RETURN_IF_ERROR(
-        tensorflow_ext::ParseNodeDef(node_def, node_def_length, &node));
+    TF_RETURN_IF_ERROR(tensorflow_ext::ParseNodeDef(node_def, node_def_length, &node));
     return tensorflow_ext::CheckDefinition(node);
   });
 }

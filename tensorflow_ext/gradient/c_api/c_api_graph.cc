@@ -31,19 +31,19 @@ using tensorflow::OutputTensor;
 using tensorflow::TensorId;
 
 // `tensors[k]` of argument `name` as an output of its node in `graph`.
-absl::StatusOr<std::vector<OutputTensor>> OutputTensors(
-    TF_Graph* graph, const char* name, const TF_Output* tensors, int n) {
+absl::StatusOr<std::vector<OutputTensor>> OutputTensors(TF_Graph* graph, const char* name,
+                                                        const TF_Output* tensors, int n) {
   if (n < 0 || (n > 0 && tensors == nullptr)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, ": expected an array of tensors and its length, got ",
-        tensors == nullptr ? "NULL" : "an array", " and ", n));
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": expected an array of tensors and its length, got ",
+                     tensors == nullptr ? "NULL" : "an array", " and ", n));
   }
   std::vector<OutputTensor> result;
   tensorflow::mutex_lock lock(graph->mu);
   for (int k = 0; k < n; ++k) {
     if (tensors[k].oper == nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          name, "[", k, "]: its operation is NULL; expected one of the graph"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, "[", k, "]: its operation is NULL; expected one of the graph"));
     }
     Node* node = &tensors[k].oper->node;
     if (!graph->graph.IsValidNode(node).ok()) {
@@ -53,9 +53,8 @@ absl::StatusOr<std::vector<OutputTensor>> OutputTensors(
     }
     if (tensors[k].index < 0 || tensors[k].index >= node->num_outputs()) {
       return absl::InvalidArgumentError(absl::StrCat(
-          name, "[", k, "]: operation '", node->name(), "' of type ",
-          node->type_string(), " has ", node->num_outputs(),
-          " outputs, there is none of index ", tensors[k].index));
+          name, "[", k, "]: operation '", node->name(), "' of type ", node->type_string(), " has ",
+          node->num_outputs(), " outputs, there is none of index ", tensors[k].index));
     }
     result.emplace_back(node, tensors[k].index);
   }
@@ -84,12 +83,11 @@ absl::Status Import(TF_Graph* graph, const GraphDef& nodes) {
         if (own.count(source) > 0 || !mapped.insert(input).second) continue;
         TF_ASSIGN_OR_RETURN(Node * found, FindNode(*graph, source));
         if (id.index() < 0) {
-          TF_ImportGraphDefOptionsRemapControlDependency(
-              options.get(), source.c_str(), ToTfOutput({found, 0}).oper);
+          TF_ImportGraphDefOptionsRemapControlDependency(options.get(), source.c_str(),
+                                                         ToTfOutput({found, 0}).oper);
         } else {
-          TF_ImportGraphDefOptionsAddInputMapping(
-              options.get(), source.c_str(), id.index(),
-              ToTfOutput({found, id.index()}));
+          TF_ImportGraphDefOptionsAddInputMapping(options.get(), source.c_str(), id.index(),
+                                                  ToTfOutput({found, id.index()}));
         }
       }
     }
@@ -102,10 +100,9 @@ absl::Status Import(TF_Graph* graph, const GraphDef& nodes) {
   return tensorflow::StatusFromTF_Status(status.get());
 }
 
-absl::Status InlineCallsOfGraph(TF_Graph* graph, const TF_Output* outputs,
-                                int n, TF_Output* inlined) {
-  TF_ASSIGN_OR_RETURN(const auto tensors,
-                      OutputTensors(graph, "outputs", outputs, n));
+absl::Status InlineCallsOfGraph(TF_Graph* graph, const TF_Output* outputs, int n,
+                                TF_Output* inlined) {
+  TF_ASSIGN_OR_RETURN(const auto tensors, OutputTensors(graph, "outputs", outputs, n));
   // The names are new unless another call inlines at the same time.
   static std::mutex* one_at_a_time = new std::mutex;
   std::lock_guard<std::mutex> only(*one_at_a_time);
@@ -131,20 +128,18 @@ absl::Status InlineCallsOfGraph(TF_Graph* graph, const TF_Output* outputs,
 
 extern "C" {
 
-void TfExt_AddGradients(TF_Graph* graph, const char* prefix, TF_Output* y,
-                        int ny, TF_Output* x, int nx, TF_Output* dx,
-                        TF_Status* status, TF_Output* dy,
+void TfExt_AddGradients(TF_Graph* graph, const char* prefix, TF_Output* y, int ny, TF_Output* x,
+                        int nx, TF_Output* dx, TF_Status* status, TF_Output* dy,
                         TfExt_Unconnected unconnected) {
   using tensorflow_ext::OutputTensors;
   tensorflow_ext::Guarded(status, [&]() -> absl::Status {
     if (graph == nullptr || ny < 1 || (nx > 0 && dy == nullptr)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "expected a graph, at least one y, and room for the gradients; got ",
-          graph == nullptr ? "NULL" : "a graph", ", ", ny, " and ",
-          dy == nullptr ? "NULL" : "an array"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("expected a graph, at least one y, and room for the gradients; got ",
+                       graph == nullptr ? "NULL" : "a graph", ", ", ny, " and ",
+                       dy == nullptr ? "NULL" : "an array"));
     }
-    if (unconnected != TFEXT_UNCONNECTED_NONE &&
-        unconnected != TFEXT_UNCONNECTED_ZEROS) {
+    if (unconnected != TFEXT_UNCONNECTED_NONE && unconnected != TFEXT_UNCONNECTED_ZEROS) {
       return absl::InvalidArgumentError(
           absl::StrCat("unconnected: expected TFEXT_UNCONNECTED_NONE or "
                        "TFEXT_UNCONNECTED_ZEROS, got ",
@@ -154,42 +149,38 @@ void TfExt_AddGradients(TF_Graph* graph, const char* prefix, TF_Output* y,
     TF_ASSIGN_OR_RETURN(const auto xs, OutputTensors(graph, "x", x, nx));
     TF_ASSIGN_OR_RETURN(const auto upstream,
                         OutputTensors(graph, "dx", dx, dx == nullptr ? 0 : ny));
-    TF_ASSIGN_OR_RETURN(
-        const auto gradients,
-        tensorflow_ext::AddGradients(graph, prefix, ys, xs, upstream,
-                                     unconnected == TFEXT_UNCONNECTED_ZEROS));
-    std::transform(gradients.begin(), gradients.end(), dy,
-                   tensorflow_ext::ToTfOutput);
+    TF_ASSIGN_OR_RETURN(const auto gradients,
+                        tensorflow_ext::AddGradients(graph, prefix, ys, xs, upstream,
+                                                     unconnected == TFEXT_UNCONNECTED_ZEROS));
+    std::transform(gradients.begin(), gradients.end(), dy, tensorflow_ext::ToTfOutput);
     return absl::OkStatus();
   });
 }
 
-void TfExt_InlineCalls(TF_Graph* graph, const TF_Output* outputs, int n,
-                       TF_Output* inlined, TF_Status* status) {
+void TfExt_InlineCalls(TF_Graph* graph, const TF_Output* outputs, int n, TF_Output* inlined,
+                       TF_Status* status) {
   tensorflow_ext::Guarded(status, [&]() -> absl::Status {
     if (graph == nullptr || (n > 0 && inlined == nullptr)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("expected a graph and room for ", n, " tensors, got ",
-                       graph == nullptr ? "NULL" : "a graph", " and ",
-                       inlined == nullptr ? "NULL" : "an array"));
+      return absl::InvalidArgumentError(absl::StrCat("expected a graph and room for ", n,
+                                                     " tensors, got ",
+                                                     graph == nullptr ? "NULL" : "a graph", " and ",
+                                                     inlined == nullptr ? "NULL" : "an array"));
     }
     return tensorflow_ext::InlineCallsOfGraph(graph, outputs, n, inlined);
   });
 }
 
 void TfExt_InlineCallsOfGraphDef(const void* graph_def, size_t graph_def_length,
-                                 const char* outputs, TF_Buffer* nodes,
-                                 TF_Buffer* inlined, TF_Status* status) {
+                                 const char* outputs, TF_Buffer* nodes, TF_Buffer* inlined,
+                                 TF_Status* status) {
   tensorflow_ext::Guarded(status, [&]() -> absl::Status {
     TF_RETURN_IF_ERROR(tensorflow_ext::CheckEmpty(nodes));
     TF_RETURN_IF_ERROR(tensorflow_ext::CheckEmpty(inlined));
-    const std::vector<std::string> tensors = absl::StrSplit(
-        outputs == nullptr ? "" : outputs, '\n', absl::SkipEmpty());
-    TF_ASSIGN_OR_RETURN(
-        const auto copy,
-        tensorflow_ext::CopyInlined(graph_def, graph_def_length, tensors));
-    TF_RETURN_IF_ERROR(
-        tensorflow_ext::Write(copy.nodes.SerializeAsString(), nodes));
+    const std::vector<std::string> tensors =
+        absl::StrSplit(outputs == nullptr ? "" : outputs, '\n', absl::SkipEmpty());
+    TF_ASSIGN_OR_RETURN(const auto copy,
+                        tensorflow_ext::CopyInlined(graph_def, graph_def_length, tensors));
+    TF_RETURN_IF_ERROR(tensorflow_ext::Write(copy.nodes.SerializeAsString(), nodes));
     return tensorflow_ext::Write(absl::StrJoin(copy.tensors, "\n"), inlined);
   });
 }

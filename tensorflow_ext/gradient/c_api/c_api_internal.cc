@@ -11,28 +11,24 @@ namespace tensorflow_ext {
 
 void SetStatus(TF_Status* status, const absl::Status& from) {
   // TF_Code and absl::StatusCode have the same numbers.
-  TF_SetStatus(status, static_cast<TF_Code>(from.raw_code()),
-               std::string(from.message()).c_str());
+  TF_SetStatus(status, static_cast<TF_Code>(from.raw_code()), std::string(from.message()).c_str());
 }
 
-absl::Status ParseNodeDef(const void* bytes, size_t length,
-                          tensorflow::NodeDef* node) {
-  if (bytes != nullptr &&
-      node->ParseFromArray(bytes, static_cast<int>(length))) {
+absl::Status ParseNodeDef(const void* bytes, size_t length, tensorflow::NodeDef* node) {
+  if (bytes != nullptr && node->ParseFromArray(bytes, static_cast<int>(length))) {
     if (!node->op().empty()) return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "node_def: expected a serialized tensorflow.NodeDef that names an op, "
-      "got ",
-      bytes == nullptr ? "NULL"
-                       : absl::StrCat(length, " bytes of something else")));
+  return absl::InvalidArgumentError(
+      absl::StrCat("node_def: expected a serialized tensorflow.NodeDef that names an op, "
+                   "got ",
+                   bytes == nullptr ? "NULL" : absl::StrCat(length, " bytes of something else")));
 }
 
 absl::Status CheckEmpty(const TF_Buffer* buffer) {
   if (buffer != nullptr && buffer->data == nullptr) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "The buffer to write to is ", buffer == nullptr ? "NULL" : "not empty",
-      "; make it with TF_NewBuffer"));
+  return absl::InvalidArgumentError(absl::StrCat("The buffer to write to is ",
+                                                 buffer == nullptr ? "NULL" : "not empty",
+                                                 "; make it with TF_NewBuffer"));
 }
 
 absl::Status Write(const std::string& bytes, TF_Buffer* buffer) {

@@ -27,8 +27,7 @@ using Owned = std::unique_ptr<T, Deleter<T, destroy>>;
 void SetStatus(TF_Status* status, const absl::Status& from);
 
 // The NodeDef that TfExt_ functions take.
-absl::Status ParseNodeDef(const void* bytes, size_t length,
-                          tensorflow::NodeDef* node);
+absl::Status ParseNodeDef(const void* bytes, size_t length, tensorflow::NodeDef* node);
 
 // Refuses a buffer that Write cannot write to.
 absl::Status CheckEmpty(const TF_Buffer* buffer);

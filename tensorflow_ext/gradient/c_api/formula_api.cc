@@ -42,17 +42,14 @@ std::vector<std::string> Strings(const TfExt_Attribute& attribute) {
   return strings;
 }
 
-// Replaces `function` by its gradient, in the form of the function runtime's
-// Instantiate().
+// Replaces `function` by its gradient, in the form of the function runtime's Instantiate().
 void Differentiate(const TfExt_GradientOf& gradient, NameAttrList* function) {
   NameAttrList result;
   result.set_name("SymbolicGradient");
   auto& attributes = *result.mutable_attr();
   function->Swap(attributes["f"].mutable_func());
-  tensorflow::SetAttrValue(Types(gradient.inputs, gradient.num_inputs),
-                           &attributes["Tin"]);
-  tensorflow::SetAttrValue(Types(gradient.results, gradient.num_results),
-                           &attributes["Tout"]);
+  tensorflow::SetAttrValue(Types(gradient.inputs, gradient.num_inputs), &attributes["Tin"]);
+  tensorflow::SetAttrValue(Types(gradient.results, gradient.num_results), &attributes["Tout"]);
   function->Swap(&result);
 }
 
@@ -60,8 +57,7 @@ void Differentiate(const TfExt_GradientOf& gradient, NameAttrList* function) {
 AttrValue OfOp(TfExt_Body* body, const std::string& name) {
   const auto found = body->forward().attr().find(name);
   if (found != body->forward().attr().end()) return found->second;
-  body->Fail(
-      absl::StrCat(body->forward().op(), " has no attribute '", name, "'"));
+  body->Fail(absl::StrCat(body->forward().op(), " has no attribute '", name, "'"));
   return {};
 }
 
@@ -79,9 +75,7 @@ AttrValue GradientOf(TfExt_Body* body, const TfExt_GradientOf& gradient) {
 
 AttrValue ToAttrValue(TfExt_Body* body, const TfExt_Attribute& attribute) {
   AttrValue result;
-  const auto set = [&result](const auto& value) {
-    tensorflow::SetAttrValue(value, &result);
-  };
+  const auto set = [&result](const auto& value) { tensorflow::SetAttrValue(value, &result); };
   switch (attribute.kind) {
     case TFEXT_ATTRIBUTE_BOOL:
       set(Elements<uint8_t>(attribute)[0] != 0);
@@ -108,8 +102,7 @@ AttrValue ToAttrValue(TfExt_Body* body, const TfExt_Attribute& attribute) {
       set(Strings(attribute));
       break;
     case TFEXT_ATTRIBUTE_TYPES:
-      set(Types(static_cast<const int32_t*>(attribute.elements),
-                attribute.count));
+      set(Types(static_cast<const int32_t*>(attribute.elements), attribute.count));
       break;
     case TFEXT_ATTRIBUTE_OF_OP:
       return OfOp(body, Strings(attribute)[0]);
@@ -127,28 +120,24 @@ AttrValue ToAttrValue(TfExt_Body* body, const TfExt_Attribute& attribute) {
   return result;
 }
 
-// Lends `elements`, or copies of single ones, to the caller of
-// TfExt_BodyAttribute.
+// Lends `elements`, or copies of single ones, to the caller of TfExt_BodyAttribute.
 template <typename T>
-void Lend(TfExt_Body* body, std::vector<T> elements,
-          TfExt_Attribute* attribute) {
+void Lend(TfExt_Body* body, std::vector<T> elements, TfExt_Attribute* attribute) {
   const auto* kept = body->Keep(std::move(elements));
   attribute->elements = kept->data();
   attribute->count = kept->size();
 }
 
-// The attribute of the op as a T, which matches the requested kind; fails if it
-// is not one.
+// The attribute of the op as a T, which matches the requested kind; fails if it is not one.
 template <typename T>
 bool Read(TfExt_Body* body, const TfExt_Attribute& attribute, T* value) {
   const AttrValue found = OfOp(body, attribute.name);
   if (!body->ok()) return false;
-  const absl::Status status = tensorflow::GetNodeAttr(
-      AttrSlice(body->forward()), attribute.name, value);
+  const absl::Status status =
+      tensorflow::GetNodeAttr(AttrSlice(body->forward()), attribute.name, value);
   if (!status.ok()) {
-    body->Fail(absl::StrCat(
-        "attribute '", attribute.name, "' of ", body->forward().op(), " is ",
-        tensorflow::SummarizeAttrValue(found), ": ", status.message()));
+    body->Fail(absl::StrCat("attribute '", attribute.name, "' of ", body->forward().op(), " is ",
+                            tensorflow::SummarizeAttrValue(found), ": ", status.message()));
   }
   return status.ok();
 }
@@ -169,8 +158,7 @@ bool LendAll(TfExt_Body* body, TfExt_Attribute* attribute) {
   return true;
 }
 
-bool LendStrings(TfExt_Body* body, std::vector<std::string> strings,
-                 TfExt_Attribute* attribute) {
+bool LendStrings(TfExt_Body* body, std::vector<std::string> strings, TfExt_Attribute* attribute) {
   const auto* kept = body->Keep(std::move(strings));
   std::vector<TfExt_String> views;
   for (const std::string& text : *kept) {
@@ -194,8 +182,7 @@ bool LendAttribute(TfExt_Body* body, TfExt_Attribute* attribute) {
       return LendOne<float>(body, attribute);
     case TFEXT_ATTRIBUTE_STRING: {
       std::string value;
-      return Read(body, *attribute, &value) &&
-             LendStrings(body, {value}, attribute);
+      return Read(body, *attribute, &value) && LendStrings(body, {value}, attribute);
     }
     case TFEXT_ATTRIBUTE_TYPE:
       return LendOne<DataType>(body, attribute);
@@ -205,14 +192,12 @@ bool LendAttribute(TfExt_Body* body, TfExt_Attribute* attribute) {
       return LendAll<float>(body, attribute);
     case TFEXT_ATTRIBUTE_STRINGS: {
       std::vector<std::string> values;
-      return Read(body, *attribute, &values) &&
-             LendStrings(body, std::move(values), attribute);
+      return Read(body, *attribute, &values) && LendStrings(body, std::move(values), attribute);
     }
     case TFEXT_ATTRIBUTE_TYPES:
       return LendAll<DataType>(body, attribute);
     default:
-      body->Fail(absl::StrCat("attribute '", attribute->name,
-                              "': nothing can be read as kind ",
+      body->Fail(absl::StrCat("attribute '", attribute->name, "': nothing can be read as kind ",
                               static_cast<int>(attribute->kind)));
       return false;
   }
@@ -222,8 +207,8 @@ bool LendAttribute(TfExt_Body* body, TfExt_Attribute* attribute) {
 
 extern "C" {
 
-int TfExt_RegisterFormula(const char* op, TfExt_FormulaWriter writer,
-                          void* data, TfExt_Precedence precedence) {
+int TfExt_RegisterFormula(const char* op, TfExt_FormulaWriter writer, void* data,
+                          TfExt_Precedence precedence) {
   tensorflow_ext::GradientCreator creator;
   if (op != nullptr && writer != nullptr) {
     creator = tensorflow_ext::CreatorOfFormula(op, writer, data);
@@ -233,9 +218,7 @@ int TfExt_RegisterFormula(const char* op, TfExt_FormulaWriter writer,
   return tensorflow_ext::KeepRegistrationError(registered).ok();
 }
 
-const char* TfExt_BodyOp(const TfExt_Body* body) {
-  return body->forward().op().c_str();
-}
+const char* TfExt_BodyOp(const TfExt_Body* body) { return body->forward().op().c_str(); }
 
 int TfExt_BodyNumInputs(const TfExt_Body* body) { return body->num_inputs(); }
 
@@ -251,28 +234,22 @@ int TfExt_BodyUpstream(TfExt_Body* body, int i) { return body->Upstream(i); }
 
 int TfExt_BodyOutput(TfExt_Body* body, int i) { return body->Output(i); }
 
-int TfExt_BodyType(const TfExt_Body* body, int tensor) {
-  return body->TypeOf(tensor);
-}
+int TfExt_BodyType(const TfExt_Body* body, int tensor) { return body->TypeOf(tensor); }
 
 int TfExt_BodyAttribute(TfExt_Body* body, TfExt_Attribute* attribute) {
   return LendAttribute(body, attribute);
 }
 
-void TfExt_BodySetLine(TfExt_Body* body, const char* file, int line) {
-  body->SetLine(file, line);
-}
+void TfExt_BodySetLine(TfExt_Body* body, const char* file, int line) { body->SetLine(file, line); }
 
-int TfExt_BodyNode(TfExt_Body* body, const char* op,
-                   const TfExt_Argument* arguments, int num_arguments,
-                   const TfExt_Attribute* attributes, int num_attributes,
+int TfExt_BodyNode(TfExt_Body* body, const char* op, const TfExt_Argument* arguments,
+                   int num_arguments, const TfExt_Attribute* attributes, int num_attributes,
                    int* num_outputs) {
   std::vector<BodyArgument> inputs;
   for (int i = 0; i < num_arguments; ++i) {
     const TfExt_Argument& argument = arguments[i];
-    inputs.push_back(
-        {std::vector<int>(argument.tensors, argument.tensors + argument.count),
-         argument.is_list != 0});
+    inputs.push_back({std::vector<int>(argument.tensors, argument.tensors + argument.count),
+                      argument.is_list != 0});
   }
   BodyAttributes values;
   for (int i = 0; i < num_attributes; ++i) {
@@ -281,10 +258,10 @@ int TfExt_BodyNode(TfExt_Body* body, const char* op,
   return body->AddNode(op, inputs, values, num_outputs);
 }
 
-int TfExt_BodyConstant(TfExt_Body* body, const double* numbers, int count,
-                       int is_vector, int type) {
-  return body->AddConstant(std::vector<double>(numbers, numbers + count),
-                           is_vector != 0, static_cast<DataType>(type));
+int TfExt_BodyConstant(TfExt_Body* body, const double* numbers, int count, int is_vector,
+                       int type) {
+  return body->AddConstant(std::vector<double>(numbers, numbers + count), is_vector != 0,
+                           static_cast<DataType>(type));
 }
 
 int TfExt_BodyAfter(TfExt_Body* body, int tensor, int first) {

@@ -25,18 +25,16 @@ namespace tensorflow_ext {
 namespace define_internal {
 
 // The value of an attribute of a node; unset if unknown.
-inline AttrValue AttributeOf(const OpDef& op_def, const NodeDef& node,
-                             const std::string& name) {
+inline AttrValue AttributeOf(const OpDef& op_def, const NodeDef& node, const std::string& name) {
   const auto found = node.attr().find(name);
   if (found != node.attr().end()) return found->second;
   const OpDef::AttrDef* attribute = tensorflow::FindAttr(name, op_def);
   return attribute == nullptr ? AttrValue() : attribute->default_value();
 }
 
-// "type float where $T is expected" if `found` certainly has another type than
-// `expected`; otherwise empty. `signature`: the function's.
-inline std::string Disagreement(const OpDef& signature, const Value& expected,
-                                const Value& found) {
+// "type float where $T is expected" if `found` certainly has another type than `expected`;
+// otherwise empty. `signature`: the function's.
+inline std::string Disagreement(const OpDef& signature, const Value& expected, const Value& found) {
   if (!HasOneType(expected) || !HasOneType(found)) return "";
   const AttrValue &a = expected.type, &b = found.type;
   if (IsPlaceholder(a) && IsPlaceholder(b)) return "";
@@ -45,8 +43,7 @@ inline std::string Disagreement(const OpDef& signature, const Value& expected,
   } else {
     const AttrValue& open = IsPlaceholder(a) ? a : b;
     const int fixed = (IsPlaceholder(a) ? b : a).type();
-    const OpDef::AttrDef* attribute =
-        tensorflow::FindAttr(open.placeholder(), signature);
+    const OpDef::AttrDef* attribute = tensorflow::FindAttr(open.placeholder(), signature);
     if (attribute == nullptr || !attribute->has_allowed_values()) return "";
     const auto& allowed = attribute->allowed_values().list().type();
     if (std::all_of(allowed.begin(), allowed.end(),
@@ -54,8 +51,7 @@ inline std::string Disagreement(const OpDef& signature, const Value& expected,
       return "";
     }
   }
-  return absl::StrCat("type ", ToString(b), " where ", ToString(a),
-                      " is expected");
+  return absl::StrCat("type ", ToString(b), " where ", ToString(a), " is expected");
 }
 
 // The inputs of one node.
@@ -80,8 +76,7 @@ class Inputs {
       next += CountOf(expected, inputs.subspan(begin), arguments_left);
       if (next > inputs.size()) return WrongNumber(inputs.size());
       for (size_t i = begin; i < next; ++i) {
-        TF_RETURN_IF_ERROR(
-            CheckInput(i, argument, expected, inputs[i], i - begin));
+        TF_RETURN_IF_ERROR(CheckInput(i, argument, expected, inputs[i], i - begin));
       }
       Infer(argument, inputs.subspan(begin, next - begin), made);
     }
@@ -95,10 +90,8 @@ class Inputs {
   }
 
  private:
-  // The number of `inputs` that belong to an argument of the op, with `left`
-  // arguments after it.
-  static size_t CountOf(const Value& expected, absl::Span<const Value> inputs,
-                        size_t left) {
+  // The number of `inputs` that belong to an argument of the op, with `left` arguments after it.
+  static size_t CountOf(const Value& expected, absl::Span<const Value> inputs, size_t left) {
     if (!expected.is_list) return 1;
     const int64_t size = SizeOf(expected);
     if (size < 0) {
@@ -119,32 +112,27 @@ class Inputs {
                      ", but the op's inputs are: ", Names(op_def_.input_arg()));
   }
 
-  absl::Status CheckInput(int position, const OpDef::ArgDef& argument,
-                          const Value& expected, const Value& input,
-                          int element) const {
+  absl::Status CheckInput(int position, const OpDef::ArgDef& argument, const Value& expected,
+                          const Value& input, int element) const {
     const std::string& name = node_.arg[position];
     if (input.is_list && !expected.is_list && SizeOf(input) != 1) {
-      return NodeError(node_, "input ", position, ", '", name,
-                       "', is a list, but the op's '", argument.name(),
-                       "' is one tensor; name one of the list, as '",
+      return NodeError(node_, "input ", position, ", '", name, "', is a list, but the op's '",
+                       argument.name(), "' is one tensor; name one of the list, as '",
                        input.endpoint, ":0'");
     }
     const bool is_known = expected.has_types && element < SizeOf(expected);
-    const std::string types = Disagreement(
-        signature_, is_known ? Element(expected, element) : expected, input);
+    const std::string types =
+        Disagreement(signature_, is_known ? Element(expected, element) : expected, input);
     if (types.empty()) return absl::OkStatus();
-    const std::string hint =
-        input.is_constant ? absl::StrCat(
-                                ". A constant has one type; put a Cast behind "
-                                "it: {{\"scalar\"}, \"Cast\", {\"",
-                                name, "\"}, {{\"DstT\", \"$T\"}}}")
-                          : "";
-    return NodeError(node_, "input ", position, ", '", name, "', has ", types,
-                     hint);
+    const std::string hint = input.is_constant ? absl::StrCat(
+                                                     ". A constant has one type; put a Cast behind "
+                                                     "it: {{\"scalar\"}, \"Cast\", {\"",
+                                                     name, "\"}, {{\"DstT\", \"$T\"}}}")
+                                               : "";
+    return NodeError(node_, "input ", position, ", '", name, "', has ", types, hint);
   }
 
-  static void Infer(const OpDef::ArgDef& argument,
-                    absl::Span<const Value> inputs, NodeDef* made) {
+  static void Infer(const OpDef::ArgDef& argument, absl::Span<const Value> inputs, NodeDef* made) {
     if (!argument.type_list_attr().empty()) {
       return Set(argument.type_list_attr(), TypesOf(inputs), made);
     }
@@ -184,8 +172,7 @@ class Inputs {
   }
 
   // Sets an attribute that is not set yet.
-  static void Set(const std::string& name, const AttrValue& value,
-                  NodeDef* made) {
+  static void Set(const std::string& name, const AttrValue& value, NodeDef* made) {
     if (!name.empty() && IsSet(value)) {
       made->mutable_attr()->insert({name, value});
     }

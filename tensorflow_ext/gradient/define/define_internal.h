@@ -41,10 +41,8 @@ class Definer {
  public:
   explicit Definer(absl::Span<const Node> nodes) : nodes_(nodes) {}
 
-  absl::Status Run(absl::Span<const std::string> arguments,
-                   absl::Span<const std::string> results,
-                   absl::Span<const std::string> attributes,
-                   tensorflow::FunctionDef* function) {
+  absl::Status Run(absl::Span<const std::string> arguments, absl::Span<const std::string> results,
+                   absl::Span<const std::string> attributes, tensorflow::FunctionDef* function) {
     TF_RETURN_IF_ERROR(SetSignature(arguments, results, attributes));
     made_.resize(nodes_.size());
     op_defs_.resize(nodes_.size());
@@ -98,9 +96,7 @@ class Definer {
     if (!node_indices_.emplace(NameOf(node), index).second) {
       return NodeError(node, "another node has this name");
     }
-    if (!tensorflow::OpRegistry::Global()
-             ->LookUpOpDef(node.op, &op_defs_[index])
-             .ok()) {
+    if (!tensorflow::OpRegistry::Global()->LookUpOpDef(node.op, &op_defs_[index]).ok()) {
       return NodeError(node, "the op is not registered; load the library that ",
                        "has it, or correct the name");
     }
@@ -121,20 +117,17 @@ class Definer {
     return NameOutputs(index);
   }
 
-  absl::Status CheckAttribute(const Node& node, const OpDef& op_def,
-                              const std::string& name,
+  absl::Status CheckAttribute(const Node& node, const OpDef& op_def, const std::string& name,
                               const AttrValue& value) const {
     if (name.empty() || name[0] == '_') return absl::OkStatus();  // annotation
     const OpDef::AttrDef* attribute = tensorflow::FindAttr(name, op_def);
     if (attribute == nullptr) {
-      return NodeError(node, "the op has no attribute '", name, "'; it has ",
-                       Names(op_def.attr()));
+      return NodeError(node, "the op has no attribute '", name, "'; it has ", Names(op_def.attr()));
     }
     if (IsPlaceholder(value)) {
       return CheckPlaceholder(node, name, *attribute, value.placeholder());
     }
-    const absl::Status status =
-        tensorflow::ValidateAttrValue(value, *attribute);
+    const absl::Status status = tensorflow::ValidateAttrValue(value, *attribute);
     if (status.ok() || tensorflow::HasPlaceHolder(value)) {
       return absl::OkStatus();
     }
@@ -148,12 +141,11 @@ class Definer {
     const OpDef::AttrDef* own = tensorflow::FindAttr(placeholder, signature);
     if (own == nullptr) {
       return NodeError(node, "attribute '", name, "' is $", placeholder,
-                       ", which is none of the attributes defined: ",
-                       Names(signature.attr()));
+                       ", which is none of the attributes defined: ", Names(signature.attr()));
     }
     if (own->type() == attribute.type()) return absl::OkStatus();
-    return NodeError(node, "attribute '", name, "' is ", attribute.type(),
-                     ", but $", placeholder, " is ", own->type());
+    return NodeError(node, "attribute '", name, "' is ", attribute.type(), ", but $", placeholder,
+                     " is ", own->type());
   }
 
   // The known properties of an output so far.
@@ -177,8 +169,7 @@ class Definer {
       const Value value = OutputOf(index, output);
       sizes_are_known = sizes_are_known && SizeOf(value) >= 0;
       for (int64_t i = 0; i < SizeOf(value); ++i) {
-        endpoints.push_back(
-            absl::StrCat(made_[index].name(), ":", output.name(), ":", i));
+        endpoints.push_back(absl::StrCat(made_[index].name(), ":", output.name(), ":", i));
       }
     }
     const size_t names = node.ret.size();
@@ -190,26 +181,22 @@ class Definer {
     } else if (op_def.output_arg_size() == 0 && names == 1) {
       return absl::OkStatus();  // the node's own name
     } else if (names != 0 && !(sizes_are_known && names == endpoints.size())) {
-      return NodeError(node, "gives ", Count(names, "name"),
-                       ", but the op has ",
-                       Count(op_def.output_arg_size(), "output"), ": ",
-                       Names(op_def.output_arg()));
+      return NodeError(node, "gives ", Count(names, "name"), ", but the op has ",
+                       Count(op_def.output_arg_size(), "output"), ": ", Names(op_def.output_arg()));
     }
     for (size_t i = 0; i < names; ++i) {
       Value value;
       value.node = index;
       value.endpoint = endpoints[i];
       if (values_.count(node.ret[i]) > 0) {
-        return NodeError(node, "an argument or another output is called '",
-                         node.ret[i], "', too");
+        return NodeError(node, "an argument or another output is called '", node.ret[i], "', too");
       }
       values_[node.ret[i]] = std::move(value);
     }
     return absl::OkStatus();
   }
 
-  // The value of that name. Visits the node that makes it first, so that its
-  // types are known.
+  // The value of that name. Visits the node that makes it first, so that its types are known.
   absl::StatusOr<std::optional<Value>> Find(const std::string& name) {
     auto found = values_.find(name);
     std::string endpoint = name;
@@ -219,13 +206,11 @@ class Definer {
     }
     const std::vector<std::string> parts = absl::StrSplit(endpoint, ':');
     int64_t number = -1;
-    const bool has_number =
-        parts.size() > 1 && absl::SimpleAtoi(parts.back(), &number);
+    const bool has_number = parts.size() > 1 && absl::SimpleAtoi(parts.back(), &number);
     if (has_number && number < 0) return std::nullopt;
     if (parts.size() == 2 && has_number) {
       found = values_.find(parts[0]);
-      if (found == values_.end() || found->second.node >= 0 ||
-          !found->second.is_list) {
+      if (found == values_.end() || found->second.node >= 0 || !found->second.is_list) {
         return std::nullopt;
       }
       return Element(found->second, number);
@@ -257,8 +242,8 @@ class Definer {
         cycle.push_back(NameOf(nodes_[*it]));
         if (*it == index) break;
       }
-      return NodeError(node, "waits for itself, by way of ",
-                       absl::StrJoin(cycle, ", "), ": a cycle");
+      return NodeError(node, "waits for itself, by way of ", absl::StrJoin(cycle, ", "),
+                       ": a cycle");
     }
     states_[index] = State::kVisiting;
     path_.push_back(index);
@@ -275,14 +260,13 @@ class Definer {
     for (const std::string& name : node.dep) {
       const auto before = node_indices_.find(name);
       if (before == node_indices_.end()) {
-        return NodeError(node, "is to run after '", name,
-                         "', which is no node");
+        return NodeError(node, "is to run after '", name, "', which is no node");
       }
       TF_RETURN_IF_ERROR(Visit(before->second));
       made_[index].add_input(absl::StrCat("^", name));
     }
-    TF_RETURN_IF_ERROR(Inputs(function_.signature(), node, *op_defs_[index])
-                           .Connect(inputs, &made_[index]));
+    TF_RETURN_IF_ERROR(
+        Inputs(function_.signature(), node, *op_defs_[index]).Connect(inputs, &made_[index]));
     path_.pop_back();
     states_[index] = State::kDone;
     *function_.add_node_def() = made_[index];
@@ -292,14 +276,12 @@ class Definer {
   absl::Status Return(const OpDef::ArgDef& result) {
     const auto named = values_.find(result.name());
     if (named == values_.end()) {
-      return Error("result '", result.name(),
-                   "' is the name of no output of a ",
+      return Error("result '", result.name(), "' is the name of no output of a ",
                    "node and of no argument");
     }
     TF_ASSIGN_OR_RETURN(const std::optional<Value> value, Find(result.name()));
     const Value declared = MakeValue(result, Placeholder);
-    const std::string types =
-        Disagreement(function_.signature(), declared, *value);
+    const std::string types = Disagreement(function_.signature(), declared, *value);
     if (!types.empty()) {
       return Error("result '", result.name(), "' has ", types);
     }

@@ -42,9 +42,7 @@ struct Value {
   AttrValue size;
 };
 
-inline bool IsSet(const AttrValue& value) {
-  return value.value_case() != AttrValue::VALUE_NOT_SET;
-}
+inline bool IsSet(const AttrValue& value) { return value.value_case() != AttrValue::VALUE_NOT_SET; }
 
 inline bool IsPlaceholder(const AttrValue& value) {
   return value.value_case() == AttrValue::kPlaceholder;
@@ -57,9 +55,7 @@ inline AttrValue Placeholder(const std::string& attribute) {
 }
 
 // True if all tensors have one type that is known, if only by name.
-inline bool HasOneType(const Value& value) {
-  return !value.has_types && IsSet(value.type);
-}
+inline bool HasOneType(const Value& value) { return !value.has_types && IsSet(value.type); }
 
 // "float", "$T".
 inline std::string ToString(const AttrValue& type) {
@@ -71,8 +67,7 @@ inline bool IsListArgument(const OpDef::ArgDef& argument) {
   return !argument.number_attr().empty() || !argument.type_list_attr().empty();
 }
 
-// The value of an argument or output; `value_of` gives the values of
-// attributes.
+// The value of an argument or output; `value_of` gives the values of attributes.
 template <typename ValueOf>
 Value MakeValue(const OpDef::ArgDef& argument, ValueOf value_of) {
   Value value;

@@ -31,8 +31,8 @@ namespace {
 
 // Prefixes an error with the op's name and keeps the code.
 absl::Status InGradientOf(const std::string& op, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat("In the gradient of ", op,
-                                                  ": ", status.message()));
+  return absl::Status(status.code(),
+                      absl::StrCat("In the gradient of ", op, ": ", status.message()));
 }
 
 absl::Status WrongDefinition(const std::string& op, absl::string_view what) {
@@ -40,26 +40,21 @@ absl::Status WrongDefinition(const std::string& op, absl::string_view what) {
 }
 
 absl::Status CheckTypes(const std::string& op, absl::string_view what,
-                        const DataTypeVector& expected,
-                        const DataTypeVector& found) {
+                        const DataTypeVector& expected, const DataTypeVector& found) {
   if (expected.size() != found.size()) {
     return WrongDefinition(
         op, absl::StrCat("the function has ", found.size(), " ", what,
-                         found.size() == 1 ? " (" : "s (",
-                         tensorflow::DataTypeVectorString(found), ") where ",
-                         expected.size(), expected.size() == 1 ? " is" : " are",
-                         " expected (",
-                         tensorflow::DataTypeVectorString(expected), ")"));
+                         found.size() == 1 ? " (" : "s (", tensorflow::DataTypeVectorString(found),
+                         ") where ", expected.size(), expected.size() == 1 ? " is" : " are",
+                         " expected (", tensorflow::DataTypeVectorString(expected), ")"));
   }
   for (size_t i = 0; i < expected.size(); ++i) {
     // A resource's gradient has the type of the resource's content.
-    const bool any_type =
-        expected[i] == tensorflow::DT_RESOURCE && what == "result";
+    const bool any_type = expected[i] == tensorflow::DT_RESOURCE && what == "result";
     if (expected[i] == found[i] || any_type) continue;
     return WrongDefinition(
-        op,
-        absl::StrCat(what, " ", i, " has type ", DataTypeString(found[i]),
-                     " where ", DataTypeString(expected[i]), " is expected"));
+        op, absl::StrCat(what, " ", i, " has type ", DataTypeString(found[i]), " where ",
+                         DataTypeString(expected[i]), " is expected"));
   }
   return absl::OkStatus();
 }
@@ -75,21 +70,19 @@ absl::Status CompleteBody(const std::string& op, std::vector<NodeDef>* body) {
     }
     if (!status.ok()) {
       return WrongDefinition(
-          op, absl::StrCat("node '", node.name(), "' of op ", node.op(), ": ",
-                           status.message()));
+          op, absl::StrCat("node '", node.name(), "' of op ", node.op(), ": ", status.message()));
     }
   }
   return absl::OkStatus();
 }
 
 // Runs the creator, which is the op author's code.
-absl::Status Write(const Forward& forward, const GradientCreator& creator,
-                   FunctionDef* function) {
+absl::Status Write(const Forward& forward, const GradientCreator& creator, FunctionDef* function) {
   try {
     return creator(AttrSlice(forward.node), function);
   } catch (const std::exception& error) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "its creator throws: ", error.what(), "; let it return an error"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("its creator throws: ", error.what(), "; let it return an error"));
   } catch (...) {
     return absl::FailedPreconditionError(
         "its creator throws what is no std::exception; let it return an error");
@@ -119,15 +112,13 @@ absl::StatusOr<Forward> FindForward(const NodeDef& node) {
   Forward forward;
   if (!OpRegistry::Global()->LookUpOpDef(node.op(), &forward.op_def).ok()) {
     return absl::NotFoundError(
-        absl::StrCat("Op '", node.op(),
-                     "' is not registered; load the library that has it, or ",
+        absl::StrCat("Op '", node.op(), "' is not registered; load the library that has it, or ",
                      "correct the name"));
   }
   forward.node = OpAndAttributes(node);
   tensorflow::AddDefaultsToNodeDef(*forward.op_def, &forward.node);
-  absl::Status status = tensorflow::InOutTypesForNode(
-      forward.node, *forward.op_def, &forward.input_types,
-      &forward.output_types);
+  absl::Status status = tensorflow::InOutTypesForNode(forward.node, *forward.op_def,
+                                                      &forward.input_types, &forward.output_types);
   if (status.ok()) {
     // Validation needs a node with the right number of inputs.
     NodeDef connected = forward.node;
@@ -137,18 +128,18 @@ absl::StatusOr<Forward> FindForward(const NodeDef& node) {
     status = tensorflow::ValidateNodeDef(connected, *forward.op_def);
   }
   if (status.ok()) return forward;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "The attributes given for ", node.op(), " are missing or wrong: ",
-      status.message(), ". Give those that its OpDef asks for."));
+  return absl::InvalidArgumentError(absl::StrCat("The attributes given for ", node.op(),
+                                                 " are missing or wrong: ", status.message(),
+                                                 ". Give those that its OpDef asks for."));
 }
 
 absl::StatusOr<Definition> FindDefinition(const Forward& forward) {
   const std::string& op = forward.node.op();
   const GradientCreator creator = FindCreator(op);
   if (!creator) {
-    return absl::NotFoundError(absl::StrCat(
-        "Op ", op, " has no gradient in the function registry; write one with ",
-        "REGISTER_OP_GRADIENT"));
+    return absl::NotFoundError(
+        absl::StrCat("Op ", op, " has no gradient in the function registry; write one with ",
+                     "REGISTER_OP_GRADIENT"));
   }
   Definition definition;
   definition.forward = forward;
@@ -159,11 +150,9 @@ absl::StatusOr<Definition> FindDefinition(const Forward& forward) {
   TF_RETURN_IF_ERROR(Instantiate(forward, definition.function, &instance));
 
   DataTypeVector arguments = forward.input_types;
-  arguments.insert(arguments.end(), forward.output_types.begin(),
-                   forward.output_types.end());
+  arguments.insert(arguments.end(), forward.output_types.begin(), forward.output_types.end());
   TF_RETURN_IF_ERROR(CheckTypes(op, "argument", arguments, instance.arg_types));
-  TF_RETURN_IF_ERROR(
-      CheckTypes(op, "result", forward.input_types, instance.ret_types));
+  TF_RETURN_IF_ERROR(CheckTypes(op, "result", forward.input_types, instance.ret_types));
   definition.body = std::move(instance.nodes);
   TF_RETURN_IF_ERROR(CompleteBody(op, &definition.body));
   return definition;

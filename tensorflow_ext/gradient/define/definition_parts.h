@@ -13,9 +13,8 @@
 
 namespace tensorflow_ext {
 
-// The attributes of a node that takes these over from the op whose gradient is
-// defined: {"T", "epsilon"} gives {{"T", "$T"}, {"epsilon", "$epsilon"}}. For
-// nodes with many of them.
+// The attributes of a node that takes these over from the op whose gradient is defined: {"T",
+// "epsilon"} gives {{"T", "$T"}, {"epsilon", "$epsilon"}}. For nodes with many of them.
 inline decltype(tensorflow::FunctionDefHelper::Node::attr) AttrsOfOp(
     const std::vector<std::string>& names) {
   decltype(tensorflow::FunctionDefHelper::Node::attr) attributes;

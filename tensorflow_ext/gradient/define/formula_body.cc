@@ -26,8 +26,7 @@ using tensorflow::TensorShape;
 namespace {
 
 // Fills `tensor` with `numbers` in its own type.
-absl::Status Fill(const std::vector<double>& numbers,
-                  tensorflow::Tensor* tensor) {
+absl::Status Fill(const std::vector<double>& numbers, tensorflow::Tensor* tensor) {
   switch (tensor->dtype()) {
 #define CASE(T)                                          \
   case tensorflow::DataTypeToEnum<T>::value:             \
@@ -52,8 +51,8 @@ absl::Status Fill(const std::vector<double>& numbers,
     CASE(uint64_t);
 #undef CASE
     default:
-      return absl::FailedPreconditionError(absl::StrCat(
-          "a constant cannot have type ", DataTypeString(tensor->dtype())));
+      return absl::FailedPreconditionError(
+          absl::StrCat("a constant cannot have type ", DataTypeString(tensor->dtype())));
   }
 }
 
@@ -63,16 +62,15 @@ absl::Status FormulaBody::Begin(const AttrSlice& attrs, const std::string& op) {
   TF_RETURN_IF_ERROR(OpRegistry::Global()->LookUpOpDef(op, &op_def_));
   forward_ = MakeNodeDef(op, attrs);
   tensorflow::AddDefaultsToNodeDef(*op_def_, &forward_);
-  TF_RETURN_IF_ERROR(tensorflow::InOutTypesForNode(
-      forward_, *op_def_, &input_types_, &output_types_));
+  TF_RETURN_IF_ERROR(
+      tensorflow::InOutTypesForNode(forward_, *op_def_, &input_types_, &output_types_));
   AddArguments(op_def_->input_arg(), "");
   AddArguments(op_def_->output_arg(), "upstream_");
   return absl::OkStatus();
 }
 
-void FormulaBody::AddArguments(
-    const tensorflow::protobuf::RepeatedPtrField<OpDef::ArgDef>& args,
-    const std::string& prefix) {
+void FormulaBody::AddArguments(const tensorflow::protobuf::RepeatedPtrField<OpDef::ArgDef>& args,
+                               const std::string& prefix) {
   for (const OpDef::ArgDef& arg : args) {
     for (int i = 0; i < SizeOf(arg, forward_); ++i) {
       std::string name = absl::StrCat(prefix, arg.name());
@@ -90,8 +88,7 @@ void FormulaBody::AddArguments(
 
 int FormulaBody::Fail(const absl::Status& error) {
   if (!status_.ok() || error.ok()) return TFEXT_NO_TENSOR;
-  const std::string where =
-      file_ == nullptr ? "" : absl::StrCat(file_, ":", line_, ": ");
+  const std::string where = file_ == nullptr ? "" : absl::StrCat(file_, ":", line_, ": ");
   status_ = absl::Status(error.code(), absl::StrCat(where, error.message()));
   return TFEXT_NO_TENSOR;
 }
@@ -120,14 +117,14 @@ DataType FormulaBody::TypeOf(int tensor) const {
 
 int FormulaBody::Input(int i) {
   if (i >= 0 && i < num_inputs()) return i;
-  return Fail(absl::StrCat("there is no input ", i, " among the ", num_inputs(),
-                           " of ", forward_.op()));
+  return Fail(
+      absl::StrCat("there is no input ", i, " among the ", num_inputs(), " of ", forward_.op()));
 }
 
 int FormulaBody::Upstream(int i) {
   if (i >= 0 && i < num_outputs()) return num_inputs() + i;
-  return Fail(absl::StrCat("there is no output ", i, " among the ",
-                           num_outputs(), " of ", forward_.op()));
+  return Fail(
+      absl::StrCat("there is no output ", i, " among the ", num_outputs(), " of ", forward_.op()));
 }
 
 int FormulaBody::Inputs(const std::string& name, int* count) {
@@ -153,8 +150,7 @@ int FormulaBody::Output(int i) {
         input.tensors.push_back(next++);
       }
     }
-    const BodyAttributes attributes(forward_.attr().begin(),
-                                    forward_.attr().end());
+    const BodyAttributes attributes(forward_.attr().begin(), forward_.attr().end());
     int count = 0;
     first_output_ = AddNode(forward_.op(), inputs, attributes, &count);
   }
@@ -168,11 +164,9 @@ std::string FormulaBody::UniqueName(const std::string& op) {
   return count == 0 ? base : UniqueName(absl::StrCat(base, "_", count));
 }
 
-int FormulaBody::AddConstant(const std::vector<double>& numbers, bool is_vector,
-                             DataType type) {
+int FormulaBody::AddConstant(const std::vector<double>& numbers, bool is_vector, DataType type) {
   if (!ok()) return TFEXT_NO_TENSOR;
-  auto [entry, is_new] =
-      constants_.insert({{numbers, is_vector, type}, TFEXT_NO_TENSOR});
+  auto [entry, is_new] = constants_.insert({{numbers, is_vector, type}, TFEXT_NO_TENSOR});
   if (!is_new) return entry->second;
   TensorShape shape;
   if (is_vector) shape.AddDim(numbers.size());
@@ -191,8 +185,7 @@ int FormulaBody::AddConstant(const std::vector<double>& numbers, bool is_vector,
   return entry->second;
 }
 
-int FormulaBody::AddNode(const std::string& op,
-                         const std::vector<BodyArgument>& arguments,
+int FormulaBody::AddNode(const std::string& op, const std::vector<BodyArgument>& arguments,
                          const BodyAttributes& attributes, int* num_outputs) {
   *num_outputs = 0;
   if (!ok()) return TFEXT_NO_TENSOR;
@@ -211,8 +204,7 @@ int FormulaBody::AddNode(const std::string& op,
       if (!IsTensor(tensor)) {
         return FailInNode(
             name, op,
-            absl::StrCat("argument ", i,
-                         " is a Value that was never assigned; give it one"));
+            absl::StrCat("argument ", i, " is a Value that was never assigned; give it one"));
       }
       list.emplace_back(tensors_[tensor].node, 0, tensors_[tensor].type);
       node.arg.push_back(tensors_[tensor].endpoint);
@@ -222,15 +214,13 @@ int FormulaBody::AddNode(const std::string& op,
     } else if (list.size() == 1) {
       builder.Input(list[0]);
     } else {
-      return FailInNode(name, op,
-                        absl::StrCat("argument ", i, " is no list and has ",
-                                     list.size(), " tensors"));
+      return FailInNode(
+          name, op, absl::StrCat("argument ", i, " is no list and has ", list.size(), " tensors"));
     }
   }
   for (const auto& [attr_name, value] : attributes) {
     // TensorFlow would ignore the attribute.
-    if (!IsAnnotation(attr_name) &&
-        tensorflow::FindAttr(attr_name, *op_def) == nullptr) {
+    if (!IsAnnotation(attr_name) && tensorflow::FindAttr(attr_name, *op_def) == nullptr) {
       return FailInNode(name, op,
                         absl::StrCat("the op has no attribute '", attr_name,
                                      "'; correct the name or leave it out"));
@@ -241,8 +231,7 @@ int FormulaBody::AddNode(const std::string& op,
   DataTypeVector input_types, output_types;
   absl::Status status = builder.Finalize(&node_def);
   if (status.ok()) {
-    status = tensorflow::InOutTypesForNode(node_def, *op_def, &input_types,
-                                           &output_types);
+    status = tensorflow::InOutTypesForNode(node_def, *op_def, &input_types, &output_types);
   }
   if (!status.ok()) return FailInNode(name, op, status.message());
 
@@ -257,8 +246,7 @@ int FormulaBody::AddNode(const std::string& op,
   for (const OpDef::ArgDef& arg : op_def->output_arg()) {
     for (int i = 0; i < SizeOf(arg, node_def); ++i) {
       const DataType type = output_types[tensors_.size() - first];
-      tensors_.push_back(
-          {name, absl::StrCat(name, ":", arg.name(), ":", i), type});
+      tensors_.push_back({name, absl::StrCat(name, ":", arg.name(), ":", i), type});
     }
   }
   *num_outputs = output_types.size();
@@ -282,9 +270,8 @@ void FormulaBody::Return(const std::vector<int>& gradients) {
   }
   has_returned_ = true;
   if (static_cast<int>(gradients.size()) != num_inputs()) {
-    Fail(absl::StrCat("the formula returns ", gradients.size(),
-                      " gradients for the ", num_inputs(), " inputs of ",
-                      forward_.op(), "; Value() stands for none"));
+    Fail(absl::StrCat("the formula returns ", gradients.size(), " gradients for the ", num_inputs(),
+                      " inputs of ", forward_.op(), "; Value() stands for none"));
     return;
   }
   results_ = gradients;
@@ -293,14 +280,12 @@ void FormulaBody::Return(const std::vector<int>& gradients) {
     const bool is_handle = input_types_[i] == tensorflow::DT_RESOURCE;
     if (result == TFEXT_NO_TENSOR) {
       // The function runtime treats the gradient of a resource as a float.
-      const int input =
-          is_handle ? AddConstant({0}, false, tensorflow::DT_FLOAT) : i;
+      const int input = is_handle ? AddConstant({0}, false, tensorflow::DT_FLOAT) : i;
       int count = 0;
       result = AddNode("TfExt>NoGradient", {{{input}, false}}, {}, &count);
     } else if (!is_handle && TypeOf(result) != input_types_[i]) {
-      Fail(absl::StrCat("the gradient of input ", i, " '", tensors_[i].node,
-                        "' has type ", DataTypeString(TypeOf(result)),
-                        " where ", DataTypeString(input_types_[i]),
+      Fail(absl::StrCat("the gradient of input ", i, " '", tensors_[i].node, "' has type ",
+                        DataTypeString(TypeOf(result)), " where ", DataTypeString(input_types_[i]),
                         " is expected, the input's; Cast makes it that"));
     }
   }
@@ -316,15 +301,13 @@ absl::StatusOr<FunctionDef> FormulaBody::Finish() const {
   for (size_t i = 0; i < results_.size(); ++i) {
     const Tensor& tensor = tensors_[results_[i]];
     std::string name = absl::StrCat("gradient_", i);
-    results_def.push_back(
-        absl::StrCat(name, ": ", DataTypeString(tensor.type)));
+    results_def.push_back(absl::StrCat(name, ": ", DataTypeString(tensor.type)));
     returns.emplace_back(std::move(name), tensor.endpoint);
   }
   return FDH::Create("", arguments_, results_def, {}, nodes_, returns);
 }
 
-GradientCreator CreatorOfFormula(const std::string& op,
-                                 TfExt_FormulaWriter writer, void* data) {
+GradientCreator CreatorOfFormula(const std::string& op, TfExt_FormulaWriter writer, void* data) {
   return [op, writer, data](const AttrSlice& attrs, FunctionDef* function) {
     TfExt_Body body;
     TF_RETURN_IF_ERROR(body.Begin(attrs, op));

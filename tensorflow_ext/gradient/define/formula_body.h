@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A definition that a formula writes node by node: the TfExt_Body of
-// formula_api.h.
+// A definition that a formula writes node by node: the TfExt_Body of formula_api.h.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_DEFINE_FORMULA_BODY_H_
 #define TENSORFLOW_EXT_GRADIENT_DEFINE_FORMULA_BODY_H_
@@ -34,11 +33,9 @@ struct BodyArgument {
   bool is_list;
 };
 
-using BodyAttributes =
-    std::vector<std::pair<std::string, tensorflow::AttrValue>>;
+using BodyAttributes = std::vector<std::pair<std::string, tensorflow::AttrValue>>;
 
-// Tensors have the numbers of formula_api.h. After the first failure every call
-// fails.
+// Tensors have the numbers of formula_api.h. After the first failure every call fails.
 class FormulaBody {
  public:
   // Starts the gradient of an op of type `op` with these attributes.
@@ -61,8 +58,7 @@ class FormulaBody {
   // Returns the first of the node's `num_outputs` outputs.
   int AddNode(const std::string& op, const std::vector<BodyArgument>& arguments,
               const BodyAttributes& attributes, int* num_outputs);
-  int AddConstant(const std::vector<double>& numbers, bool is_vector,
-                  tensorflow::DataType type);
+  int AddConstant(const std::vector<double>& numbers, bool is_vector, tensorflow::DataType type);
   int AddAfter(int tensor, int first);
   void Return(const std::vector<int>& gradients);
 
@@ -88,14 +84,12 @@ class FormulaBody {
     tensorflow::DataType type;
   };
 
-  void AddArguments(const tensorflow::protobuf::RepeatedPtrField<
-                        tensorflow::OpDef::ArgDef>& args,
+  void AddArguments(const tensorflow::protobuf::RepeatedPtrField<tensorflow::OpDef::ArgDef>& args,
                     const std::string& prefix);
   bool IsTensor(int tensor) const;
   std::string UniqueName(const std::string& op);
   // "node 'Mul_1' of op Mul: message"
-  int FailInNode(const std::string& name, const std::string& op,
-                 absl::string_view message);
+  int FailInNode(const std::string& name, const std::string& op, absl::string_view message);
 
   tensorflow::NodeDef forward_;
   const tensorflow::OpDef* op_def_ = nullptr;
@@ -104,8 +98,7 @@ class FormulaBody {
   std::vector<std::string> arguments_;
   std::vector<tensorflow::FunctionDefHelper::Node> nodes_;
   absl::flat_hash_map<std::string, int> names_;
-  std::map<std::tuple<std::vector<double>, bool, tensorflow::DataType>, int>
-      constants_;
+  std::map<std::tuple<std::vector<double>, bool, tensorflow::DataType>, int> constants_;
   int first_output_ = TFEXT_NO_TENSOR;  // of the forward op, once used
   std::vector<int> results_;
   bool has_returned_ = false;
@@ -116,8 +109,7 @@ class FormulaBody {
 };
 
 // A creator that lets `writer` write the gradient of `op`.
-GradientCreator CreatorOfFormula(const std::string& op,
-                                 TfExt_FormulaWriter writer, void* data);
+GradientCreator CreatorOfFormula(const std::string& op, TfExt_FormulaWriter writer, void* data);
 
 }  // namespace tensorflow_ext
 

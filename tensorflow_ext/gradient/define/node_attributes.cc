@@ -37,8 +37,7 @@ bool SameAttributes(const NodeDef& a, const NodeDef& b) {
   for (const auto& [name, value] : a.attr()) {
     if (IsAnnotation(name)) continue;
     const auto found = b.attr().find(name);
-    if (found == b.attr().end() ||
-        !tensorflow::AreAttrValuesEqual(value, found->second)) {
+    if (found == b.attr().end() || !tensorflow::AreAttrValuesEqual(value, found->second)) {
       return false;
     }
     --only_in_b;

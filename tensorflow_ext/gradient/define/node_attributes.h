@@ -13,13 +13,11 @@
 
 namespace tensorflow_ext {
 
-// True if an attribute of this name annotates the node without affecting its
-// result.
+// True if an attribute of this name annotates the node without affecting its result.
 bool IsAnnotation(const std::string& attribute);
 
 // A node of op `op` with these attributes.
-tensorflow::NodeDef MakeNodeDef(const std::string& op,
-                                const tensorflow::AttrSlice& attrs);
+tensorflow::NodeDef MakeNodeDef(const std::string& op, const tensorflow::AttrSlice& attrs);
 
 // The op of `node` and its attributes, without annotations, name or inputs.
 tensorflow::NodeDef OpAndAttributes(const tensorflow::NodeDef& node);
@@ -31,8 +29,7 @@ bool SameAttributes(const tensorflow::NodeDef& a, const tensorflow::NodeDef& b);
 bool IsList(const tensorflow::OpDef::ArgDef& argument);
 
 // The number of tensors that it takes in this node.
-int SizeOf(const tensorflow::OpDef::ArgDef& argument,
-           const tensorflow::NodeDef& node);
+int SizeOf(const tensorflow::OpDef::ArgDef& argument, const tensorflow::NodeDef& node);
 
 }  // namespace tensorflow_ext
 

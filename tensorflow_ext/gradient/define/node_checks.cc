@@ -86,9 +86,9 @@ class Checker {
     const OpDef& signature = function_.signature();
     for (const OpDef::AttrDef& attr : signature.attr()) {
       if (forward_.attr().contains(attr.name())) continue;
-      return absl::FailedPreconditionError(absl::StrCat(
-          "the definition has an attribute '", attr.name(), "', which ",
-          forward_.op(), " has not; it has ", AttributesOf(forward_)));
+      return absl::FailedPreconditionError(
+          absl::StrCat("the definition has an attribute '", attr.name(), "', which ", forward_.op(),
+                       " has not; it has ", AttributesOf(forward_)));
     }
     for (const OpDef::ArgDef& arg : signature.input_arg()) {
       DataTypeVector types;
@@ -106,8 +106,7 @@ class Checker {
   }
 
   // Adds the types of an argument; false if `node` does not give them.
-  static bool AppendTypes(const OpDef::ArgDef& arg, const NodeDef& node,
-                          DataTypeVector* types) {
+  static bool AppendTypes(const OpDef::ArgDef& arg, const NodeDef& node, DataTypeVector* types) {
     const auto& attr = node.attr();
     if (!arg.type_list_attr().empty()) {
       const auto found = attr.find(arg.type_list_attr());
@@ -139,14 +138,12 @@ class Checker {
     if (!OpRegistry::Global()->LookUpOpDef(node.op(), &added.op_def).ok()) {
       return absl::FailedPreconditionError(absl::StrCat(
           "node '", node.name(), "' is of op ", node.op(),
-          ", which is not registered; load the library that has it or ",
-          "correct the name"));
+          ", which is not registered; load the library that has it or ", "correct the name"));
     }
     added.bound = node;
     for (auto& [name, value] : *added.bound.mutable_attr()) {
       std::string unknown;
-      const auto substitute = [&](const std::string& placeholder,
-                                  AttrValue* result) {
+      const auto substitute = [&](const std::string& placeholder, AttrValue* result) {
         const auto found = forward_.attr().find(placeholder);
         if (found == forward_.attr().end()) {
           unknown = placeholder;
@@ -157,14 +154,13 @@ class Checker {
       };
       if (tensorflow::SubstitutePlaceholders(substitute, &value)) continue;
       return Error(
-          node, absl::StrCat("attribute '", name, "' is $", unknown, ", but ",
-                             forward_.op(), " has no attribute '", unknown,
-                             "'; it has ", AttributesOf(forward_)));
+          node, absl::StrCat("attribute '", name, "' is $", unknown, ", but ", forward_.op(),
+                             " has no attribute '", unknown, "'; it has ", AttributesOf(forward_)));
     }
     tensorflow::AddDefaultsToNodeDef(*added.op_def, &added.bound);
     DataTypeVector outputs;
-    const absl::Status status = tensorflow::InOutTypesForNode(
-        added.bound, *added.op_def, &added.inputs, &outputs);
+    const absl::Status status =
+        tensorflow::InOutTypesForNode(added.bound, *added.op_def, &added.inputs, &outputs);
     if (!status.ok()) return Error(node, status.message());
     AddOutputs(added);
     nodes_.push_back(std::move(added));
@@ -191,8 +187,7 @@ class Checker {
       const auto found = tensors_.find(input);
       if (found == tensors_.end()) {
         return Error(node.bound,
-                     absl::StrCat("input '", input,
-                                  "' is neither an argument of the function ",
+                     absl::StrCat("input '", input, "' is neither an argument of the function ",
                                   "nor an output of one of its nodes"));
       }
       for (DataType type : found->second.types) {
@@ -203,30 +198,26 @@ class Checker {
       }
     }
     if (position == node.inputs.size()) return absl::OkStatus();
-    return Error(
-        node.bound,
-        absl::StrCat("has ", position, position == 1 ? " input" : " inputs",
-                     " where ", node.inputs.size(),
-                     node.inputs.size() == 1 ? " is" : " are", " expected"));
+    return Error(node.bound, absl::StrCat("has ", position, position == 1 ? " input" : " inputs",
+                                          " where ", node.inputs.size(),
+                                          node.inputs.size() == 1 ? " is" : " are", " expected"));
   }
 
-  absl::Status WrongType(const Node& node, int position,
-                         const std::string& input, const Tensors& tensors,
-                         DataType type) const {
+  absl::Status WrongType(const Node& node, int position, const std::string& input,
+                         const Tensors& tensors, DataType type) const {
     const std::string types = TypesOf(forward_);
-    std::string what = absl::StrCat(
-        "input ", position, ", '", input, "', has type ", DataTypeString(type),
-        " where ", DataTypeString(node.inputs[position]), " is expected");
+    std::string what =
+        absl::StrCat("input ", position, ", '", input, "', has type ", DataTypeString(type),
+                     " where ", DataTypeString(node.inputs[position]), " is expected");
     if (!types.empty()) absl::StrAppend(&what, " (", types, ")");
     if (tensors.node >= 0 && nodes_[tensors.node].bound.op() == "Const") {
       const std::string& constant = nodes_[tensors.node].bound.name();
-      absl::StrAppend(
-          &what, ". '", constant, "' is a constant of one type: put a Cast to ",
-          "the type that the node takes behind it ({{\"", constant,
-          "_cast\"}, \"Cast\", {\"", constant, "\"}, {{\"SrcT\", DT_",
-          absl::AsciiStrToUpper(DataTypeString(type)),
-          "}, {\"DstT\", \"$T\"}}}), or write the gradient as a formula, ",
-          "whose numbers take the type of what they meet");
+      absl::StrAppend(&what, ". '", constant, "' is a constant of one type: put a Cast to ",
+                      "the type that the node takes behind it ({{\"", constant,
+                      "_cast\"}, \"Cast\", {\"", constant, "\"}, {{\"SrcT\", DT_",
+                      absl::AsciiStrToUpper(DataTypeString(type)),
+                      "}, {\"DstT\", \"$T\"}}}), or write the gradient as a formula, ",
+                      "whose numbers take the type of what they meet");
     }
     return Error(node.bound, what);
   }

@@ -29,10 +29,9 @@ using NodeOut = tensorflow::NodeBuilder::NodeOut;
 
 namespace {
 
-// Adds one plan. Steps that make tensors of data are added in order. Steps that
-// compute with shapes wait until a node needs their result; if it is known by
-// then, it becomes a constant. So known results cost nothing, and each tensor's
-// shape is known when a later step asks for it.
+// Adds one plan. Steps that make tensors of data are added in order. Steps that compute with shapes
+// wait until a node needs their result; if it is known by then, it becomes a constant. So known
+// results cost nothing, and each tensor's shape is known when a later step asks for it.
 class Expander {
  public:
   Expander(const Plan& plan, const Scope& scope, const Operation& forward,
@@ -45,9 +44,7 @@ class Expander {
         nodes_(scope, forward),
         steps_(plan.steps.size()) {}
 
-  absl::Status Run(std::vector<Output>* gradients) {
-    return nodes_.Finish(AddAll(gradients));
-  }
+  absl::Status Run(std::vector<Output>* gradients) { return nodes_.Finish(AddAll(gradients)); }
 
  private:
   struct StepState {
@@ -60,9 +57,7 @@ class Expander {
 
     bool IsKnown() const {
       return !outputs.empty() &&
-             absl::c_all_of(outputs, [](const Known& output) {
-               return output.value.has_value();
-             });
+             absl::c_all_of(outputs, [](const Known& output) { return output.value.has_value(); });
     }
   };
 
@@ -84,51 +79,43 @@ class Expander {
       const Source made_by = Resolve(*plan_.results[i]);
       TF_RETURN_IF_ERROR(check.Check(i, *gradient, made_by));
       if (ChecksAtRunTime() && check.IsUncertain(i, *gradient)) {
-        TF_ASSIGN_OR_RETURN(*gradient,
-                            check.AddCheck(i, *gradient, made_by, &nodes_));
+        TF_ASSIGN_OR_RETURN(*gradient, check.AddCheck(i, *gradient, made_by, &nodes_));
       } else if (IsUsedElsewhere(found, i) || IsOfClient(*gradient, made_by)) {
         TF_ASSIGN_OR_RETURN(*gradient, nodes_.WrapInIdentity(*gradient));
       }
       const Output input = forward_.input(i);
-      if (nodes_.Added(gradient->node()) &&
-          tensorflow::DataTypeIsNumeric(input.type())) {
+      if (nodes_.Added(gradient->node()) && tensorflow::DataTypeIsNumeric(input.type())) {
         shapes_.Refine(*gradient, input);
       }
     }
     return absl::OkStatus();
   }
 
-  // True if the gradient is the tensor that the client gave. A tensor that is
-  // fed cannot be fetched.
+  // True if the gradient is the tensor that the client gave. A tensor that is fed cannot be
+  // fetched.
   bool IsOfClient(const Output& gradient, const Source& made_by) const {
-    return made_by.kind == Source::kUpstream &&
-           !nodes_.Added(gradient.node()) &&
+    return made_by.kind == Source::kUpstream && !nodes_.Added(gradient.node()) &&
            !IsMadeByThisCall(scope_, gradient.node()->name());
   }
 
-  // True if `source` is the missing upstream gradient of a resource, which has
-  // no zeros.
+  // True if `source` is the missing upstream gradient of a resource, which has no zeros.
   bool IsOfMissingResource(const Source& source) const {
-    return source.kind == Source::kUpstream &&
-           upstream_[source.index].node() == nullptr &&
+    return source.kind == Source::kUpstream && upstream_[source.index].node() == nullptr &&
            forward_.output_type(source.index) == tensorflow::DT_RESOURCE;
   }
 
-  // Finds known properties of the outputs of step `i`. Returns true if the step
-  // is only added when Find needs it.
+  // Finds known properties of the outputs of step `i`. Returns true if the step is only added when
+  // Find needs it.
   bool Foresee(int i) {
     const Step& step = plan_.steps[i];
     StepState& state = steps_[i];
-    const bool is_pure =
-        !step.op_def->is_stateful() && step.control_inputs.empty();
+    const bool is_pure = !step.op_def->is_stateful() && step.control_inputs.empty();
     if (!is_pure) return false;
     const std::string& op = step.node.op();
-    state.is_of_shapes =
-        op == "Shape" || op == "ShapeN" || op == "Size" || op == "Rank" ||
-        absl::c_all_of(step.inputs, [this](const Source& input) {
-          return input.kind == Source::kStep &&
-                 steps_[input.index].is_of_shapes;
-        });
+    state.is_of_shapes = op == "Shape" || op == "ShapeN" || op == "Size" || op == "Rank" ||
+                         absl::c_all_of(step.inputs, [this](const Source& input) {
+                           return input.kind == Source::kStep && steps_[input.index].is_of_shapes;
+                         });
     const auto may_have_value = [](const Source& input) {
       return input.kind == Source::kStep || input.kind == Source::kInput;
     };
@@ -137,8 +124,7 @@ class Expander {
       return state.is_of_shapes;
     }
     std::vector<Known> inputs;
-    for (const Source& input : step.inputs)
-      inputs.push_back(WhatIsKnown(input));
+    for (const Source& input : step.inputs) inputs.push_back(WhatIsKnown(input));
     if (const std::optional<int> equal = EqualInput(step, inputs)) {
       state.equal = step.inputs[*equal];
       return true;
@@ -170,10 +156,9 @@ class Expander {
       }
       case Source::kInput: {
         tensor = forward_.input(source.index);
-        // Axes and the like. Inputs with a gradient are not replaced, because
-        // clients differentiate by constants too, and more than once.
-        if (!plan_.results[source.index] &&
-            tensorflow::DataTypeIsInteger(tensor.type())) {
+        // Axes and the like. Inputs with a gradient are not replaced, because clients differentiate
+        // by constants too, and more than once.
+        if (!plan_.results[source.index] && tensorflow::DataTypeIsInteger(tensor.type())) {
           const auto value = SmallConstant(tensor.node()->def());
           if (value) return KnownValue(*value);
         }
@@ -193,8 +178,7 @@ class Expander {
     return known;
   }
 
-  // The tensor of the client's graph for `unresolved`; adds the nodes that make
-  // it.
+  // The tensor of the client's graph for `unresolved`; adds the nodes that make it.
   absl::StatusOr<Output> Find(const Source& unresolved) {
     const Source source = Resolve(unresolved);
     switch (source.kind) {
@@ -205,8 +189,7 @@ class Expander {
       case Source::kUpstream: {
         Output& tensor = upstream_[source.index];
         if (tensor.node() == nullptr) {  // missing: zeros, made once
-          TF_ASSIGN_OR_RETURN(tensor,
-                              nodes_.ZerosLike(forward_.output(source.index)));
+          TF_ASSIGN_OR_RETURN(tensor, nodes_.ZerosLike(forward_.output(source.index)));
         }
         return tensor;
       }
@@ -222,13 +205,12 @@ class Expander {
     return Output(state.node, source.output);
   }
 
-  // True if the value of a step's output is known and its other outputs are
-  // unused. Otherwise the step itself needs fewer nodes.
+  // True if the value of a step's output is known and its other outputs are unused. Otherwise the
+  // step itself needs fewer nodes.
   bool IsBetterConstant(const Source& source) const {
     const StepState& state = steps_[source.index];
     if (source.output >= static_cast<int>(state.outputs.size()) ||
-        !state.outputs[source.output].value ||
-        !plan_.steps[source.index].node.device().empty()) {
+        !state.outputs[source.output].value || !plan_.steps[source.index].node.device().empty()) {
       return false;
     }
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
@@ -243,22 +225,19 @@ class Expander {
     return true;
   }
 
-  // True if gradient `i` of `gradients` is also an input of an added node, or
-  // if its node makes another gradient too.
+  // True if gradient `i` of `gradients` is also an input of an added node, or if its node makes
+  // another gradient too.
   bool IsUsedElsewhere(const std::vector<Output>& gradients, size_t i) const {
     const Output& gradient = gradients[i];
     for (size_t k = 0; k < gradients.size(); ++k) {
       if (k == i || gradients[k].node() != gradient.node()) continue;
-      if (gradients[k].index() == gradient.index() ||
-          nodes_.Added(gradient.node())) {
+      if (gradients[k].index() == gradient.index() || nodes_.Added(gradient.node())) {
         return true;
       }
     }
-    return absl::c_any_of(gradient.node()->out_edges(),
-                          [&](const tensorflow::Edge* edge) {
-                            return edge->src_output() == gradient.index() &&
-                                   nodes_.Added(edge->dst());
-                          });
+    return absl::c_any_of(gradient.node()->out_edges(), [&](const tensorflow::Edge* edge) {
+      return edge->src_output() == gradient.index() && nodes_.Added(edge->dst());
+    });
   }
 
   // Adds step `i` if it was not added yet.
@@ -304,16 +283,14 @@ class Expander {
 
 }  // namespace
 
-absl::Status Expand(const Plan& plan, const Scope& scope,
-                    const Operation& forward,
-                    const std::vector<Output>& upstream,
-                    std::vector<Output>* gradients) {
+absl::Status Expand(const Plan& plan, const Scope& scope, const Operation& forward,
+                    const std::vector<Output>& upstream, std::vector<Output>* gradients) {
   const int num_outputs = upstream.size();
   if (num_outputs != plan.num_outputs) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "The gradient of node '", forward.node()->name(), "' of op ",
-        forward.node()->type_string(), " was given ", num_outputs,
-        " upstream gradients, but the op has ", plan.num_outputs, " outputs"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("The gradient of node '", forward.node()->name(), "' of op ",
+                     forward.node()->type_string(), " was given ", num_outputs,
+                     " upstream gradients, but the op has ", plan.num_outputs, " outputs"));
   }
   return Expander(plan, scope, forward, upstream).Run(gradients);
 }

@@ -12,12 +12,10 @@ using tensorflow::NodeBuilder;
 using tensorflow::Output;
 
 std::string GradientNodes::UniqueName(const std::string& name) const {
-  return scope_.GetUniqueNameForOp(
-      absl::StrCat(forward_.node()->name(), "_grad/", name));
+  return scope_.GetUniqueNameForOp(absl::StrCat(forward_.node()->name(), "_grad/", name));
 }
 
-absl::StatusOr<Node*> GradientNodes::Add(NodeBuilder& builder,
-                                         const std::string& device) {
+absl::StatusOr<Node*> GradientNodes::Add(NodeBuilder& builder, const std::string& device) {
   builder.Device(forward_.node()->requested_device());
   scope_.UpdateBuilder(&builder);
   if (!device.empty()) builder.Device(device);
@@ -35,8 +33,8 @@ absl::StatusOr<Output> GradientNodes::WrapInIdentity(const Output& tensor) {
   return Output(identity, 0);
 }
 
-absl::StatusOr<Output> GradientNodes::Constant(
-    const std::string& name, const tensorflow::Tensor& value) {
+absl::StatusOr<Output> GradientNodes::Constant(const std::string& name,
+                                               const tensorflow::Tensor& value) {
   tensorflow::TensorProto proto;
   value.AsProtoTensorContent(&proto);
   Node*& constant = constants_[proto.SerializeAsString()];
@@ -55,8 +53,8 @@ absl::StatusOr<Output> GradientNodes::ZerosLike(const Output& tensor) {
   return Output(zeros, 0);
 }
 
-absl::StatusOr<Output> GradientNodes::ZerosLikeVariable(
-    const Output& handle, tensorflow::DataType type) {
+absl::StatusOr<Output> GradientNodes::ZerosLikeVariable(const Output& handle,
+                                                        tensorflow::DataType type) {
   NodeBuilder read = New("read", "ReadVariableOp");
   read.Input(handle.node(), handle.index()).Attr("dtype", type);
   TF_ASSIGN_OR_RETURN(Node * value, Add(read));
@@ -67,11 +65,9 @@ void GradientNodes::RemoveUnused(const std::vector<Output>& results) {
   std::vector<Node*> used;
   for (auto it = added_.rbegin(); it != added_.rend(); ++it) {
     Node* const node = *it;
-    const bool is_result = absl::c_any_of(
-        results,
-        [node](const Output& result) { return result.node() == node; });
-    if (is_result || node->op_def().is_stateful() ||
-        !node->out_edges().empty()) {
+    const bool is_result =
+        absl::c_any_of(results, [node](const Output& result) { return result.node() == node; });
+    if (is_result || node->op_def().is_stateful() || !node->out_edges().empty()) {
       used.push_back(node);
     } else {
       scope_.graph()->RemoveNode(node);
@@ -89,8 +85,7 @@ absl::Status GradientNodes::Finish(const absl::Status& status) {
   added_.clear();
   return absl::Status(
       status.code(),
-      absl::StrCat("While adding the gradient of node '",
-                   forward_.node()->name(), "' of op ",
+      absl::StrCat("While adding the gradient of node '", forward_.node()->name(), "' of op ",
                    forward_.node()->type_string(), ": ", status.message()));
 }
 

@@ -22,29 +22,25 @@ class ResultCheck {
  public:
   // All must outlive this object. `upstream`: as passed to Expand.
   ResultCheck(const Plan& plan, const tensorflow::Operation& forward,
-              const std::vector<tensorflow::Output>& upstream,
-              const StaticShapes& shapes)
+              const std::vector<tensorflow::Output>& upstream, const StaticShapes& shapes)
       : plan_(plan), forward_(forward), upstream_(upstream), shapes_(shapes) {}
 
-  // True if `gradient` may have the shape of input `i`, or of the variable if
-  // the input is its handle. `made_by` is the gradient's source in the
-  // definition. Errors: kInvalidArgument, an upstream gradient does not have
-  // the shape of its output; kFailedPrecondition, the definition is wrong.
-  absl::Status Check(int i, const tensorflow::Output& gradient,
-                     const Source& made_by) const;
+  // True if `gradient` may have the shape of input `i`, or of the variable if the input is its
+  // handle. `made_by` is the gradient's source in the definition. Errors: kInvalidArgument, an
+  // upstream gradient does not have the shape of its output; kFailedPrecondition, the definition is
+  // wrong.
+  absl::Status Check(int i, const tensorflow::Output& gradient, const Source& made_by) const;
 
   // True if the shapes can be compared only at run time.
   bool IsUncertain(int i, const tensorflow::Output& gradient) const;
 
   // Adds the node that compares them then, and returns the gradient behind it.
-  absl::StatusOr<tensorflow::Output> AddCheck(
-      int i, const tensorflow::Output& gradient, const Source& made_by,
-      GradientNodes* nodes) const;
+  absl::StatusOr<tensorflow::Output> AddCheck(int i, const tensorflow::Output& gradient,
+                                              const Source& made_by, GradientNodes* nodes) const;
 
  private:
   // The expected shape of the gradient of input `i`.
-  tensorflow::PartialTensorShape Expected(
-      int i, const tensorflow::Output& gradient) const;
+  tensorflow::PartialTensorShape Expected(int i, const tensorflow::Output& gradient) const;
   // "input 0 ('x')".
   std::string NameOfInput(int i) const;
   std::string Explain(const Source& made_by) const;

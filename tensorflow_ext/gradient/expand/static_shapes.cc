@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A gradient function receives a scope, whose shape inference is a private
-// member.
+// A gradient function receives a scope, whose shape inference is a private member.
 //
-// If this file does not compile, TensorFlow's Scope::Impl has changed, and
-// RefinerOf() must be adapted. It may return null.
+// If this file does not compile, TensorFlow's Scope::Impl has changed, and RefinerOf() must be
+// adapted. It may return null.
 
 #include "tensorflow_ext/gradient/expand/static_shapes.h"
 
@@ -34,19 +33,15 @@ template struct PrivateMember<RefinerTag, &Scope::Impl::refiner_>;
 
 namespace {
 
-ShapeRefiner* RefinerOf(const Scope& scope) {
-  return (scope.impl()->*Find(RefinerTag())).get();
-}
+ShapeRefiner* RefinerOf(const Scope& scope) { return (scope.impl()->*Find(RefinerTag())).get(); }
 
 // Null if the outputs of the tensor's node are unknown.
 InferenceContext* ContextOf(const ShapeRefiner* refiner, const Output& tensor) {
-  return refiner == nullptr || tensor.node() == nullptr
-             ? nullptr
-             : refiner->GetContext(tensor.node());
+  return refiner == nullptr || tensor.node() == nullptr ? nullptr
+                                                        : refiner->GetContext(tensor.node());
 }
 
-PartialTensorShape ToPartialShape(InferenceContext* context,
-                                  const ShapeHandle& shape) {
+PartialTensorShape ToPartialShape(InferenceContext* context, const ShapeHandle& shape) {
   if (!context->RankKnown(shape)) return PartialTensorShape();
   std::vector<int64_t> sizes;
   for (int i = 0; i < context->Rank(shape); ++i) {
@@ -55,15 +50,13 @@ PartialTensorShape ToPartialShape(InferenceContext* context,
   }
   PartialTensorShape result;
   const bool is_valid =
-      PartialTensorShape::MakePartialShape(sizes.data(), sizes.size(), &result)
-          .ok();
+      PartialTensorShape::MakePartialShape(sizes.data(), sizes.size(), &result).ok();
   return is_valid ? result : PartialTensorShape();
 }
 
 // The known shape of a tensor, as shape inference stores it.
 struct Kept {
-  Kept(const ShapeRefiner* refiner, const Output& tensor)
-      : context(ContextOf(refiner, tensor)) {
+  Kept(const ShapeRefiner* refiner, const Output& tensor) : context(ContextOf(refiner, tensor)) {
     if (context == nullptr || tensor.index() >= context->num_outputs()) return;
     shape = context->output(tensor.index());
     has_rank = context->RankKnown(shape);
@@ -102,8 +95,7 @@ PartialTensorShape StaticShapes::Of(const Output& tensor) const {
   return ToPartialShape(context, context->output(tensor.index()));
 }
 
-PartialTensorShape StaticShapes::OfVariable(const Output& handle,
-                                            tensorflow::DataType type) const {
+PartialTensorShape StaticShapes::OfVariable(const Output& handle, tensorflow::DataType type) const {
   InferenceContext* context = ContextOf(refiner_, handle);
   if (context == nullptr || handle.index() >= context->num_outputs()) {
     return PartialTensorShape();

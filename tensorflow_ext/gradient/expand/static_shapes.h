@@ -13,8 +13,8 @@ class ShapeRefiner;
 
 namespace tensorflow_ext {
 
-// The shapes that shape inference finds in a client's graph before anything
-// runs. For a scope without shape inference, all shapes are unknown.
+// The shapes that shape inference finds in a client's graph before anything runs. For a scope
+// without shape inference, all shapes are unknown.
 class StaticShapes {
  public:
   // The scope must outlive this object.
@@ -30,8 +30,8 @@ class StaticShapes {
   // True if the known parts of the two shapes agree.
   bool MayAgree(const tensorflow::Output& a, const tensorflow::Output& b) const;
 
-  // Refines the shape of `tensor` by that of `like`. Does nothing if shape
-  // inference has found a different shape.
+  // Refines the shape of `tensor` by that of `like`. Does nothing if shape inference has found a
+  // different shape.
   void Refine(const tensorflow::Output& tensor, const tensorflow::Output& like);
 
  private:

@@ -22,21 +22,19 @@ using tensorflow::Scope;
 
 namespace {
 
-// True if `gradient` of an output of `op` is missing, or zeros made in its
-// place.
+// True if `gradient` of an output of `op` is missing, or zeros made in its place.
 bool IsMissing(const Output& gradient, const Operation& op, int output) {
   if (gradient.node() == nullptr) return true;
   if (gradient.node()->type_string() != "ZerosLike") return false;
   const Edge* edge = nullptr;
-  return gradient.node()->input_edge(0, &edge).ok() &&
-         edge->src() == op.node() && edge->src_output() == output;
+  return gradient.node()->input_edge(0, &edge).ok() && edge->src() == op.node() &&
+         edge->src_output() == output;
 }
 
 }  // namespace
 
-// TF_AddGradients makes a scope for one call, with a name that no other node
-// has, and shares its graph with no other scope. A C++ client may hold nodes
-// that its scope made.
+// TF_AddGradients makes a scope for one call, with a name that no other node has, and shares its
+// graph with no other scope. A C++ client may hold nodes that its scope made.
 bool IsMadeByThisCall(const Scope& scope, const std::string& name) {
   constexpr int kThisOneAndTheScope = 2;
   const auto graph = scope.graph_as_shared_ptr();
@@ -45,8 +43,7 @@ bool IsMadeByThisCall(const Scope& scope, const std::string& name) {
          absl::StartsWith(name, absl::StrCat(prefix, "/"));
 }
 
-DataTypeVector UpstreamTypes(const Operation& op,
-                             const std::vector<Output>& upstream) {
+DataTypeVector UpstreamTypes(const Operation& op, const std::vector<Output>& upstream) {
   DataTypeVector types(upstream.size(), DT_INVALID);
   for (size_t i = 0; i < upstream.size(); ++i) {
     if (IsDifferentiable(tensorflow::BaseType(op.output_type(i))) &&
@@ -57,8 +54,7 @@ DataTypeVector UpstreamTypes(const Operation& op,
   return types;
 }
 
-std::vector<Output> WithoutZerosOfResources(const Scope& scope,
-                                            const Operation& op,
+std::vector<Output> WithoutZerosOfResources(const Scope& scope, const Operation& op,
                                             std::vector<Output> upstream) {
   for (size_t i = 0; i < upstream.size(); ++i) {
     if (tensorflow::BaseType(op.output_type(i)) != tensorflow::DT_RESOURCE ||
@@ -76,8 +72,8 @@ std::vector<Output> WithoutZeros(const Scope& scope, const Operation& op,
   upstream = WithoutZerosOfResources(scope, op, std::move(upstream));
   for (size_t i = 0; i < upstream.size(); ++i) {
     tensorflow::Node* const node = upstream[i].node();
-    if (node == nullptr || !IsMissing(upstream[i], op, i) ||
-        !node->out_edges().empty() || !IsMadeByThisCall(scope, node->name())) {
+    if (node == nullptr || !IsMissing(upstream[i], op, i) || !node->out_edges().empty() ||
+        !IsMadeByThisCall(scope, node->name())) {
       continue;
     }
     scope.graph()->RemoveNode(node);

@@ -15,9 +15,7 @@
 
 namespace tensorflow_ext::internal {
 
-inline TfExt_String View(const std::string& text) {
-  return {text.data(), text.size()};
-}
+inline TfExt_String View(const std::string& text) { return {text.data(), text.size()}; }
 
 static_assert(sizeof(DataType) == sizeof(int32_t));
 inline const int32_t* Numbers(const std::vector<DataType>& types) {
@@ -53,34 +51,21 @@ class AttributeView {
   }
   void Show(const int64_t& value) { Point(TFEXT_ATTRIBUTE_INT, &value); }
   void Show(const float& value) { Point(TFEXT_ATTRIBUTE_FLOAT, &value); }
-  void Show(const std::string& value) {
-    ShowString(TFEXT_ATTRIBUTE_STRING, value);
-  }
+  void Show(const std::string& value) { ShowString(TFEXT_ATTRIBUTE_STRING, value); }
   void Show(const DataType& value) { Point(TFEXT_ATTRIBUTE_TYPE, &value); }
-  void Show(const std::vector<int64_t>& value) {
-    PointToAll(TFEXT_ATTRIBUTE_INTS, value);
-  }
-  void Show(const std::vector<float>& value) {
-    PointToAll(TFEXT_ATTRIBUTE_FLOATS, value);
-  }
+  void Show(const std::vector<int64_t>& value) { PointToAll(TFEXT_ATTRIBUTE_INTS, value); }
+  void Show(const std::vector<float>& value) { PointToAll(TFEXT_ATTRIBUTE_FLOATS, value); }
   void Show(const std::vector<std::string>& value) {
     for (const std::string& text : value) strings_.push_back(View(text));
     PointToAll(TFEXT_ATTRIBUTE_STRINGS, strings_);
   }
-  void Show(const std::vector<DataType>& value) {
-    PointToAll(TFEXT_ATTRIBUTE_TYPES, value);
-  }
-  void Show(const OfOp& value) {
-    ShowString(TFEXT_ATTRIBUTE_OF_OP, value.name);
-  }
+  void Show(const std::vector<DataType>& value) { PointToAll(TFEXT_ATTRIBUTE_TYPES, value); }
+  void Show(const OfOp& value) { ShowString(TFEXT_ATTRIBUTE_OF_OP, value.name); }
   void Show(const AnyShape&) { Point(TFEXT_ATTRIBUTE_ANY_SHAPE, nullptr); }
-  void Show(const std::vector<AnyShape>& value) {
-    PointToAll(TFEXT_ATTRIBUTE_ANY_SHAPES, value);
-  }
+  void Show(const std::vector<AnyShape>& value) { PointToAll(TFEXT_ATTRIBUTE_ANY_SHAPES, value); }
   void Show(const GradientOf& value) {
-    gradient_of_ = {value.function.c_str(), Numbers(value.inputs),
-                    value.inputs.size(), Numbers(value.results),
-                    value.results.size()};
+    gradient_of_ = {value.function.c_str(), Numbers(value.inputs), value.inputs.size(),
+                    Numbers(value.results), value.results.size()};
     Point(TFEXT_ATTRIBUTE_GRADIENT_OF, &gradient_of_);
   }
   void ShowString(TfExt_AttributeKind kind, const std::string& text) {
@@ -123,8 +108,7 @@ T ReadElement(const TfExt_Attribute& attribute, size_t i, T*) {
 inline bool ReadElement(const TfExt_Attribute& attribute, size_t i, bool*) {
   return static_cast<const uint8_t*>(attribute.elements)[i] != 0;
 }
-inline std::string ReadElement(const TfExt_Attribute& attribute, size_t i,
-                               std::string*) {
+inline std::string ReadElement(const TfExt_Attribute& attribute, size_t i, std::string*) {
   const auto& text = static_cast<const TfExt_String*>(attribute.elements)[i];
   return std::string(text.data, text.length);
 }

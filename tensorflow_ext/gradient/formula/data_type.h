@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TensorFlow's data types that formulas name. TensorFlow's own header comes
-// from protobuf and costs every file 1.5 s of compile time.
+// TensorFlow's data types that formulas name. TensorFlow's own header comes from protobuf and costs
+// every file 1.5 s of compile time.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_FORMULA_DATA_TYPE_H_
 #define TENSORFLOW_EXT_GRADIENT_FORMULA_DATA_TYPE_H_
@@ -14,8 +14,7 @@ namespace tensorflow_ext {
 
 using tensorflow::DataType;
 
-// The numbers are those of TensorFlow's enumerators; formula_body.cc checks
-// this.
+// The numbers are those of TensorFlow's enumerators; formula_body.cc checks this.
 inline constexpr DataType DT_FLOAT{1};
 inline constexpr DataType DT_DOUBLE{2};
 inline constexpr DataType DT_INT32{3};

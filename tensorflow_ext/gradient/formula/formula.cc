@@ -18,8 +18,8 @@ namespace {
 constexpr int kFailedPrecondition = 9;
 constexpr int kUnimplemented = 12;
 
-// Ends a formula after the body has recorded the failure. Thrown and caught in
-// this file, with only the formula in between.
+// Ends a formula after the body has recorded the failure. Thrown and caught in this file, with only
+// the formula in between.
 struct Failed {};
 
 // The body that this thread writes, for mistakes that involve no value.
@@ -69,23 +69,17 @@ Gradient* Value::gradient() const {
 
 Given::Given(Value value, SourceLine line) : value_(value) { SetLine(line); }
 
-Operand::Operand(Value value, SourceLine line) : value_(value) {
-  SetLine(line);
-}
-Operand::Operand(double number, SourceLine line)
-    : number_(number), is_number_(true) {
+Operand::Operand(Value value, SourceLine line) : value_(value) { SetLine(line); }
+Operand::Operand(double number, SourceLine line) : number_(number), is_number_(true) {
   SetLine(line);
 }
 Value Operand::In(Gradient* gradient, DataType type) const {
   return is_number_ ? gradient->Scalar(number_, type) : value_;
 }
 
-Argument::Argument(Value value, SourceLine line) : values_({value}) {
-  SetLine(line);
-}
+Argument::Argument(Value value, SourceLine line) : values_({value}) { SetLine(line); }
 Argument::Argument(Given value) : values_({value}) {}
-Argument::Argument(Values values, SourceLine line)
-    : values_(std::move(values)), is_list_(true) {
+Argument::Argument(Values values, SourceLine line) : values_(std::move(values)), is_list_(true) {
   SetLine(line);
 }
 Argument::Argument(const Argument& other) = default;
@@ -171,8 +165,7 @@ template std::string Gradient::Attr(const std::string&, SourceLine);
 template DataType Gradient::Attr(const std::string&, SourceLine);
 template std::vector<int64_t> Gradient::Attr(const std::string&, SourceLine);
 template std::vector<float> Gradient::Attr(const std::string&, SourceLine);
-template std::vector<std::string> Gradient::Attr(const std::string&,
-                                                 SourceLine);
+template std::vector<std::string> Gradient::Attr(const std::string&, SourceLine);
 template std::vector<DataType> Gradient::Attr(const std::string&, SourceLine);
 
 Attributes Gradient::AttrsOfOp(const std::vector<std::string>& names) const {
@@ -183,8 +176,7 @@ Attributes Gradient::AttrsOfOp(const std::vector<std::string>& names) const {
   return attributes;
 }
 
-Values Gradient::CallAll(const std::string& op,
-                         const std::vector<Argument>& inputs,
+Values Gradient::CallAll(const std::string& op, const std::vector<Argument>& inputs,
                          const Attributes& attributes, SourceLine line) {
   SetLine(line);
   std::vector<std::vector<int>> tensors;
@@ -194,8 +186,8 @@ Values Gradient::CallAll(const std::string& op,
     for (const Value& value : input.values()) list.push_back(value.tensor_);
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
-    arguments.push_back({tensors[i].data(), static_cast<int>(tensors[i].size()),
-                         inputs[i].is_list()});
+    arguments.push_back(
+        {tensors[i].data(), static_cast<int>(tensors[i].size()), inputs[i].is_list()});
   }
   std::list<internal::AttributeView> shown;
   std::vector<TfExt_Attribute> views;
@@ -203,9 +195,8 @@ Values Gradient::CallAll(const std::string& op,
     views.push_back(shown.emplace_back(attribute).view());
   }
   int num_outputs = 0;
-  const int first =
-      TfExt_BodyNode(body_, op.c_str(), arguments.data(), arguments.size(),
-                     views.data(), views.size(), &num_outputs);
+  const int first = TfExt_BodyNode(body_, op.c_str(), arguments.data(), arguments.size(),
+                                   views.data(), views.size(), &num_outputs);
   if (first == TFEXT_NO_TENSOR) throw Failed();
   Values outputs;
   for (int i = 0; i < num_outputs; ++i) outputs.push_back(Found(first + i));
@@ -229,16 +220,12 @@ Value Gradient::Scalar(double number, DataType type, SourceLine line) {
   return Found(TfExt_BodyConstant(body_, &number, 1, 0, type));
 }
 
-Value Gradient::Vector(const std::vector<double>& numbers, DataType type,
-                       SourceLine line) {
+Value Gradient::Vector(const std::vector<double>& numbers, DataType type, SourceLine line) {
   SetLine(line);
-  return Found(
-      TfExt_BodyConstant(body_, numbers.data(), numbers.size(), 1, type));
+  return Found(TfExt_BodyConstant(body_, numbers.data(), numbers.size(), 1, type));
 }
 
-Value Gradient::Int(int64_t number) {
-  return Scalar(static_cast<double>(number), DT_INT32);
-}
+Value Gradient::Int(int64_t number) { return Scalar(static_cast<double>(number), DT_INT32); }
 
 Value Gradient::Ints(const std::vector<int64_t>& numbers) {
   return Vector(std::vector<double>(numbers.begin(), numbers.end()), DT_INT32);
@@ -257,18 +244,12 @@ void Gradient::ReturnFirst(Value gradient, SourceLine line) {
   Return(gradients, line);
 }
 
-void Gradient::Unimplemented(const std::string& what) {
-  FailWith(kUnimplemented, what);
-}
-void Gradient::Fail(const std::string& what) {
-  FailWith(kFailedPrecondition, what);
-}
+void Gradient::Unimplemented(const std::string& what) { FailWith(kUnimplemented, what); }
+void Gradient::Fail(const std::string& what) { FailWith(kFailedPrecondition, what); }
 
 namespace internal {
 
-void FailFormula(const std::string& what) {
-  FailWith(kFailedPrecondition, what);
-}
+void FailFormula(const std::string& what) { FailWith(kFailedPrecondition, what); }
 
 }  // namespace internal
 
@@ -280,12 +261,10 @@ void WriteFormula(TfExt_Body* body, void* formula) {
   } catch (const Failed&) {
     // The body has the error.
   } catch (const std::exception& error) {
-    TfExt_BodyFail(
-        body, kFailedPrecondition,
-        (std::string("the formula throws: ") + error.what()).c_str());
-  } catch (...) {
     TfExt_BodyFail(body, kFailedPrecondition,
-                   "the formula throws what is no std::exception");
+                   (std::string("the formula throws: ") + error.what()).c_str());
+  } catch (...) {
+    TfExt_BodyFail(body, kFailedPrecondition, "the formula throws what is no std::exception");
   }
   current_body = outer;
 }

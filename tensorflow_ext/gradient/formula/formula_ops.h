@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The vocabulary of formulas: operators and functions on Values. Each adds one
-// node, or the few that its comment names, to the definition of its operands.
-// Names are those of TensorFlow's ops if there is one.
+// The vocabulary of formulas: operators and functions on Values. Each adds one node, or the few
+// that its comment names, to the definition of its operands. Names are those of TensorFlow's ops if
+// there is one.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_FORMULA_FORMULA_OPS_H_
 #define TENSORFLOW_EXT_GRADIENT_FORMULA_FORMULA_OPS_H_
@@ -63,12 +63,10 @@ TFEXT_UNARY(ZerosLike)
 #undef TFEXT_UNARY
 
 // ---- Elementwise with broadcasting, two operands.
-#define TFEXT_BINARY(Name)                                                    \
-  inline Value Name(const Operand& x, const Operand& y) {                     \
-    return CallBinary(#Name, x, y);                                           \
-  }                                                                           \
-  inline Value Name(Value x, Value y, SourceLine line = SourceLine::Here()) { \
-    return CallAt(line, #Name, x, y);                                         \
+#define TFEXT_BINARY(Name)                                                                  \
+  inline Value Name(const Operand& x, const Operand& y) { return CallBinary(#Name, x, y); } \
+  inline Value Name(Value x, Value y, SourceLine line = SourceLine::Here()) {               \
+    return CallAt(line, #Name, x, y);                                                       \
   }
 TFEXT_BINARY(DivNoNan)
 TFEXT_BINARY(Equal)
@@ -113,8 +111,8 @@ void ReturnNone(Gradient& g);
 Value Cast(Given x, DataType type);
 // The complex number re + i im.
 Value Complex(Given re, Given im);
-// The real type of a complex number's parts, and the parts. By Cast, because
-// the client gradients of ops Real and Imag fail in complex128.
+// The real type of a complex number's parts, and the parts. By Cast, because the client gradients
+// of ops Real and Imag fail in complex128.
 DataType PartType(Given x);
 Value Real(Given x);
 Value Imag(Given x);
@@ -136,8 +134,8 @@ Value Concat(const Values& values, Given axis);  // ConcatV2
 Value Pack(const Values& values, int64_t axis = 0);
 Values Unpack(Given x, int64_t count, int64_t axis = 0);
 Value Slice(Given x, Given begin, Given size);
-// Elements [begin, end) of a vector such as a shape. Negative ends count from
-// the back; `kToTheEnd` as `end` takes all the rest. StridedSlice.
+// Elements [begin, end) of a vector such as a shape. Negative ends count from the back; `kToTheEnd`
+// as `end` takes all the rest. StridedSlice.
 constexpr int64_t kToTheEnd = INT64_MAX;
 Value SliceVector(Given x, int64_t begin, int64_t end);
 // Element i of a vector, a scalar. StridedSlice.
@@ -154,8 +152,8 @@ Value Mean(Given x, Given axes, bool keep_dims = false);
 Value Prod(Given x, Given axes, bool keep_dims = false);
 Value Max(Given x, Given axes, bool keep_dims = false);
 Value SumAll(Given x);  // over all axes: Rank, Range, Sum
-// The shape of a reduction with keep_dims of a tensor of shape `shape` (int32)
-// over `axes`. FloorMod and DynamicStitch.
+// The shape of a reduction with keep_dims of a tensor of shape `shape` (int32) over `axes`.
+// FloorMod and DynamicStitch.
 Value ReducedShape(Given shape, Given axes);
 
 // ---- Broadcasting, backwards.
@@ -176,8 +174,7 @@ Value Adjoint(Given x);
 Value MatrixDiag(Given diagonal);
 Value MatrixDiagPart(Given x);
 Value MatrixSetDiag(Given x, Given diagonal);
-// x with zeros outside the band of `lower` sub- and `upper` superdiagonals; -1
-// keeps all.
+// x with zeros outside the band of `lower` sub- and `upper` superdiagonals; -1 keeps all.
 Value MatrixBandPart(Given x, int64_t lower, int64_t upper);
 Value Einsum(const std::string& equation, const Values& values);
 

@@ -33,10 +33,9 @@ using tensorflow::NameAttrList;
 namespace {
 
 // The function, the functions it calls, and their gradients named by `library`.
-absl::StatusOr<FunctionLibraryDefinition> Reachable(
-    const FunctionLibraryDefinition& library, const std::string& function) {
-  TF_ASSIGN_OR_RETURN(FunctionLibraryDefinition reachable,
-                      library.ReachableDefinitions(function));
+absl::StatusOr<FunctionLibraryDefinition> Reachable(const FunctionLibraryDefinition& library,
+                                                    const std::string& function) {
+  TF_ASSIGN_OR_RETURN(FunctionLibraryDefinition reachable, library.ReachableDefinitions(function));
   TF_RETURN_IF_ERROR(reachable.CopyFunctionDefFrom(function, library));
   tensorflow::GradientDef gradient;
   gradient.set_function_name(function);
@@ -45,8 +44,7 @@ absl::StatusOr<FunctionLibraryDefinition> Reachable(
   TF_ASSIGN_OR_RETURN(FunctionLibraryDefinition more,
                       library.ReachableDefinitions(gradient.gradient_func()));
   TF_RETURN_IF_ERROR(reachable.AddLibrary(more));
-  TF_RETURN_IF_ERROR(
-      reachable.CopyFunctionDefFrom(gradient.gradient_func(), library));
+  TF_RETURN_IF_ERROR(reachable.CopyFunctionDefFrom(gradient.gradient_func(), library));
   if (reachable.FindGradient(function).empty()) {
     TF_RETURN_IF_ERROR(reachable.AddGradientDef(gradient));
   }
@@ -54,60 +52,53 @@ absl::StatusOr<FunctionLibraryDefinition> Reachable(
 }
 
 // Everything that a gradient depends on.
-std::string Key(const FunctionLibraryDefinition& reachable,
-                const NameAttrList& function, const DataTypeVector& upstream,
-                const DataTypeVector& required) {
+std::string Key(const FunctionLibraryDefinition& reachable, const NameAttrList& function,
+                const DataTypeVector& upstream, const DataTypeVector& required) {
   std::vector<std::string> parts;
   for (const std::string& name : reachable.ListFunctionNames()) {
     const auto record = reachable.FindRecord(name);
-    parts.push_back(absl::StrCat(name, " ",
-                                 tensorflow::FunctionDefHash(record->fdef()),
-                                 " ", reachable.FindGradient(name)));
+    parts.push_back(absl::StrCat(name, " ", tensorflow::FunctionDefHash(record->fdef()), " ",
+                                 reachable.FindGradient(name)));
   }
   // Maps have no order.
   for (const auto& [name, value] : function.attr()) {
-    parts.push_back(
-        absl::StrCat(name, " ", tensorflow::FastAttrValueHash(value)));
+    parts.push_back(absl::StrCat(name, " ", tensorflow::FastAttrValueHash(value)));
   }
   std::sort(parts.begin(), parts.end());
   return absl::StrCat(function.name(), "\n", absl::StrJoin(parts, "\n"), "\n",
-                      absl::StrJoin(upstream, ","), "\n",
-                      absl::StrJoin(required, ","), "\n",
+                      absl::StrJoin(upstream, ","), "\n", absl::StrJoin(required, ","), "\n",
                       TimesPlansWereDropped());
 }
 
-absl::StatusOr<FunctionWithGradients> Make(
-    const FunctionLibraryDefinition& reachable, const FunctionDef& definition,
-    const NameAttrList& function, const std::string& key,
-    const DataTypeVector& upstream, const DataTypeVector& required) {
+absl::StatusOr<FunctionWithGradients> Make(const FunctionLibraryDefinition& reachable,
+                                           const FunctionDef& definition,
+                                           const NameAttrList& function, const std::string& key,
+                                           const DataTypeVector& upstream,
+                                           const DataTypeVector& required) {
   std::unique_ptr<FunctionBody> body;
-  TF_RETURN_IF_ERROR(tensorflow::FunctionDefToBodyHelper(
-      definition, AttrSlice(&function.attr()), &reachable, &body));
+  TF_RETURN_IF_ERROR(tensorflow::FunctionDefToBodyHelper(definition, AttrSlice(&function.attr()),
+                                                         &reachable, &body));
   if (body->ret_nodes.size() != upstream.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "it has ", body->ret_nodes.size(),
-        " results where the node that calls it has ", upstream.size()));
+    return absl::InvalidArgumentError(absl::StrCat("it has ", body->ret_nodes.size(),
+                                                   " results where the node that calls it has ",
+                                                   upstream.size()));
   }
   TF_RETURN_IF_ERROR(InlineCalls(reachable, function.name(), body->graph));
   GradientBody gradient(reachable, function, *body, upstream, required);
   TF_RETURN_IF_ERROR(gradient.Build());
   FunctionWithGradients made;
-  made.name =
-      absl::StrCat(function.name(), "_gradient_",
-                   absl::Hex(tensorflow::Fingerprint64(key), absl::kZeroPad16));
+  made.name = absl::StrCat(function.name(), "_gradient_",
+                           absl::Hex(tensorflow::Fingerprint64(key), absl::kZeroPad16));
   made.gradients = gradient.gradients();
   FunctionDef gradient_def;
-  TF_RETURN_IF_ERROR(tensorflow::GraphToFunctionDef(gradient.graph(), made.name,
-                                                    &gradient_def));
-  // The attributes that control how the function runs also apply to its
-  // gradient.
+  TF_RETURN_IF_ERROR(tensorflow::GraphToFunctionDef(gradient.graph(), made.name, &gradient_def));
+  // The attributes that control how the function runs also apply to its gradient.
   for (const char* name : {"_XlaMustCompile", "_noinline"}) {
     const auto found = definition.attr().find(name);
     if (found == definition.attr().end()) continue;
     (*gradient_def.mutable_attr())[name] = found->second;
   }
-  made.library =
-      gradient.graph().flib_def().ReachableDefinitions(gradient_def).ToProto();
+  made.library = gradient.graph().flib_def().ReachableDefinitions(gradient_def).ToProto();
   *made.library.add_function() = std::move(gradient_def);
   return made;
 }
@@ -169,32 +160,28 @@ class InProgress {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const FunctionWithGradients>>
-DifferentiateFunction(const FunctionLibraryDefinition& library,
-                      const NameAttrList& function,
-                      const DataTypeVector& upstream,
-                      const DataTypeVector& required) {
+absl::StatusOr<std::shared_ptr<const FunctionWithGradients>> DifferentiateFunction(
+    const FunctionLibraryDefinition& library, const NameAttrList& function,
+    const DataTypeVector& upstream, const DataTypeVector& required) {
   const auto record = library.FindRecord(function.name());
   if (!record) {
-    return absl::NotFoundError(absl::StrCat("Function '", function.name(),
-                                            "' is not in the graph's library"));
+    return absl::NotFoundError(
+        absl::StrCat("Function '", function.name(), "' is not in the graph's library"));
   }
   TF_ASSIGN_OR_RETURN(const FunctionLibraryDefinition reachable,
                       Reachable(library, function.name()));
   const std::string key = Key(reachable, function, upstream, required);
   if (auto found = Cache::Global().Find(key)) return found;
-  absl::StatusOr<FunctionWithGradients> made =
-      absl::UnimplementedError("it calls itself");
+  absl::StatusOr<FunctionWithGradients> made = absl::UnimplementedError("it calls itself");
   if (!InProgress::Contains(key)) {
     // Made outside the lock: it calls other gradients.
     const InProgress in_progress(key);
     made = Make(reachable, record->fdef(), function, key, upstream, required);
   }
   if (!made.ok()) {
-    return absl::Status(
-        made.status().code(),
-        absl::StrCat("In the gradient of function '", function.name(),
-                     "': ", made.status().message()));
+    return absl::Status(made.status().code(),
+                        absl::StrCat("In the gradient of function '", function.name(),
+                                     "': ", made.status().message()));
   }
   auto entry = std::make_shared<const FunctionWithGradients>(*std::move(made));
   Cache::Global().Insert(key, entry);

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gradient of an op that calls functions of the graph's library (If, Case,
-// While). No FunctionDef can be written for it beforehand, so it is made from
-// the functions that the node names.
+// The gradient of an op that calls functions of the graph's library (If, Case, While). No
+// FunctionDef can be written for it beforehand, so it is made from the functions that the node
+// names.
 //
-// The gradient of a function f(x...) -> y... is a function f_gradient(x...,
-// dy...) -> dx... of the same library. Its body is that of f with the gradients
-// that AddSymbolicGradients adds, so nested branches and higher-order gradients
-// need no special case. Calls in the body are inlined first (inline_calls.h).
-// If the library names a gradient for f (a GradientDef, as TF_GraphCopyFunction
+// The gradient of a function f(x...) -> y... is a function f_gradient(x..., dy...) -> dx... of the
+// same library. Its body is that of f with the gradients that AddSymbolicGradients adds, so nested
+// branches and higher-order gradients need no special case. Calls in the body are inlined first
+// (inline_calls.h). If the library names a gradient for f (a GradientDef, as TF_GraphCopyFunction
 // adds one), the body calls it.
 //
-// The gradient computes f again from the same arguments, because a client
-// gradient may not make the forward op return more. Unneeded parts are left
-// out. A function that may give another value in another run is refused
-// (rerun.h). Every result waits until the variables have been read again, so an
-// update that takes a result runs after the reads.
+// The gradient computes f again from the same arguments, because a client gradient may not make the
+// forward op return more. Unneeded parts are left out. A function that may give another value in
+// another run is refused (rerun.h). Every result waits until the variables have been read again, so
+// an update that takes a result runs after the reads.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_FUNCTIONS_DIFFERENTIATE_FUNCTION_H_
 #define TENSORFLOW_EXT_GRADIENT_FUNCTIONS_DIFFERENTIATE_FUNCTION_H_
@@ -33,35 +31,31 @@ namespace tensorflow_ext {
 
 // The gradient of a function.
 struct FunctionWithGradients {
-  // Made from everything that it depends on: the same function has the same
-  // gradient in every graph, and different ones never share a name.
+  // Made from everything that it depends on: the same function has the same gradient in every
+  // graph, and different ones never share a name.
   std::string name;
   // The gradient and the functions that it calls.
   tensorflow::FunctionDefLibrary library;
-  // The type of the gradient of each argument of the differentiated function,
-  // DT_INVALID if it has none. The results are the existing gradients, in this
-  // order.
+  // The type of the gradient of each argument of the differentiated function, DT_INVALID if it has
+  // none. The results are the existing gradients, in this order.
   tensorflow::DataTypeVector gradients;
 };
 
 // Differentiates `function`; `library` contains it and everything it calls.
 //
-// `upstream`: the type of each result's upstream gradient, DT_INVALID if it has
-// none (UpstreamTypes of upstream.h). The gradient function takes the arguments
-// of `function` and then the existing upstream gradients.
+// `upstream`: the type of each result's upstream gradient, DT_INVALID if it has none (UpstreamTypes
+// of upstream.h). The gradient function takes the arguments of `function` and then the existing
+// upstream gradients.
 //
-// `required`: empty, or for each argument the type of a gradient that is always
-// returned, with zeros if there is none; DT_INVALID requires nothing.
+// `required`: empty, or for each argument the type of a gradient that is always returned, with
+// zeros if there is none; DT_INVALID requires nothing.
 //
-// Errors: kNotFound, a function or a gradient of an op is missing;
-// kUnimplemented, the function may give other values when it runs again,
-// contains itself, or a gradient has another type than `required`; otherwise
-// the errors of its gradients. Made once and then kept. Thread-safe.
-absl::StatusOr<std::shared_ptr<const FunctionWithGradients>>
-DifferentiateFunction(const tensorflow::FunctionLibraryDefinition& library,
-                      const tensorflow::NameAttrList& function,
-                      const tensorflow::DataTypeVector& upstream,
-                      const tensorflow::DataTypeVector& required = {});
+// Errors: kNotFound, a function or a gradient of an op is missing; kUnimplemented, the function may
+// give other values when it runs again, contains itself, or a gradient has another type than
+// `required`; otherwise the errors of its gradients. Made once and then kept. Thread-safe.
+absl::StatusOr<std::shared_ptr<const FunctionWithGradients>> DifferentiateFunction(
+    const tensorflow::FunctionLibraryDefinition& library, const tensorflow::NameAttrList& function,
+    const tensorflow::DataTypeVector& upstream, const tensorflow::DataTypeVector& required = {});
 
 }  // namespace tensorflow_ext
 

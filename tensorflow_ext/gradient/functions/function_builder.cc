@@ -65,16 +65,14 @@ Output FunctionBuilder::Int(int value) {
   return Add(std::move(constant))[0];
 }
 
-Output FunctionBuilder::Binary(const char* op, const Output& x,
-                               const Output& y) {
+Output FunctionBuilder::Binary(const char* op, const Output& x, const Output& y) {
   NodeBuilder node = New(op);
   node.Input(x.node(), x.index()).Input(y.node(), y.index());
   return Add(std::move(node))[0];
 }
 
 Outputs FunctionBuilder::Call(const char* op, const NameAttrList& function,
-                              const Outputs& arguments,
-                              const DataTypeVector& types) {
+                              const Outputs& arguments, const DataTypeVector& types) {
   NodeBuilder call = New(op);
   call.Input(NodeOuts(arguments)).Attr("Tout", types).Attr("f", function);
   Outputs results = Add(std::move(call));
@@ -83,20 +81,17 @@ Outputs FunctionBuilder::Call(const char* op, const NameAttrList& function,
 }
 
 absl::StatusOr<NameAttrList> FunctionBuilder::Finish(const std::string& name,
-                                                     const Outputs& results,
-                                                     Graph* graph) {
+                                                     const Outputs& results, Graph* graph) {
   for (size_t i = 0; i < results.size(); ++i) {
     NodeBuilder result = New("_Retval");
-    result.Input(results[i].node(), results[i].index())
-        .Attr("index", static_cast<int>(i));
+    result.Input(results[i].node(), results[i].index()).Attr("index", static_cast<int>(i));
     Add(std::move(result));
   }
   TF_RETURN_IF_ERROR(status_);
   FunctionDef function;
   TF_RETURN_IF_ERROR(tensorflow::GraphToFunctionDef(graph_, name, &function));
-  function.mutable_signature()->set_name(absl::StrCat(
-      name, "_",
-      absl::Hex(tensorflow::FunctionDefHash(function), absl::kZeroPad16)));
+  function.mutable_signature()->set_name(
+      absl::StrCat(name, "_", absl::Hex(tensorflow::FunctionDefHash(function), absl::kZeroPad16)));
   NameAttrList made;
   made.set_name(function.signature().name());
   tensorflow::FunctionDefLibrary library;

@@ -38,19 +38,17 @@ class FunctionBuilder {
   // Adds a node and returns its outputs; after an error, an empty output.
   Outputs Add(tensorflow::NodeBuilder builder);
 
-  // Shorter ways to add some nodes: a constant, an op of two tensors, and a
-  // call of `function` by `op`, PartitionedCall or StatefulPartitionedCall.
+  // Shorter ways to add some nodes: a constant, an op of two tensors, and a call of `function` by
+  // `op`, PartitionedCall or StatefulPartitionedCall.
   tensorflow::Output Int(int value);
   tensorflow::Output Binary(const char* op, const tensorflow::Output& x,
                             const tensorflow::Output& y);
-  Outputs Call(const char* op, const tensorflow::NameAttrList& function,
-               const Outputs& arguments,
+  Outputs Call(const char* op, const tensorflow::NameAttrList& function, const Outputs& arguments,
                const tensorflow::DataTypeVector& types);
 
-  // Makes the function, which returns `results`, and adds it to the library of
-  // `graph`. Its name is `name` and a fingerprint of its content.
-  absl::StatusOr<tensorflow::NameAttrList> Finish(const std::string& name,
-                                                  const Outputs& results,
+  // Makes the function, which returns `results`, and adds it to the library of `graph`. Its name is
+  // `name` and a fingerprint of its content.
+  absl::StatusOr<tensorflow::NameAttrList> Finish(const std::string& name, const Outputs& results,
                                                   tensorflow::Graph* graph);
 
  private:

@@ -29,10 +29,8 @@ using tensorflow::NodeBuilder;
 using tensorflow::Output;
 using tensorflow::Scope;
 
-GradientBody::GradientBody(const FunctionLibraryDefinition& library,
-                           const NameAttrList& function,
-                           const FunctionBody& body,
-                           const DataTypeVector& upstream,
+GradientBody::GradientBody(const FunctionLibraryDefinition& library, const NameAttrList& function,
+                           const FunctionBody& body, const DataTypeVector& upstream,
                            const DataTypeVector& required)
     : function_(function),
       argument_types_(body.arg_types),
@@ -90,8 +88,7 @@ NodeBuilder GradientBody::New(const char* name, const char* op) const {
 }
 
 absl::StatusOr<Output> GradientBody::Identity(Output x) {
-  TF_ASSIGN_OR_RETURN(
-      Node * node, Add(New("gradient", "Identity").Input(x.node(), x.index())));
+  TF_ASSIGN_OR_RETURN(Node * node, Add(New("gradient", "Identity").Input(x.node(), x.index())));
   return Output(node, 0);
 }
 
@@ -105,10 +102,9 @@ absl::Status GradientBody::AddUpstream() {
       TF_ASSIGN_OR_RETURN(Output y, Identity(result));
       ys_.push_back(y);
       const int index = arguments_.size() + upstreams_.size();
-      TF_ASSIGN_OR_RETURN(Node * argument,
-                          Add(New("upstream", "_Arg")
-                                  .Attr("T", upstream_types_[i])
-                                  .Attr("index", index)));
+      TF_ASSIGN_OR_RETURN(
+          Node * argument,
+          Add(New("upstream", "_Arg").Attr("T", upstream_types_[i]).Attr("index", index)));
       upstreams_.push_back(Output(argument, 0));
     }
     graph_.RemoveNode(retvals_[i]);
@@ -119,19 +115,18 @@ absl::Status GradientBody::AddUpstream() {
 absl::Status GradientBody::Call(const std::string& gradient) {
   const auto record = graph_.flib_def().FindRecord(gradient);
   if (!record) {
-    return absl::NotFoundError(absl::StrCat("its gradient '", gradient,
-                                            "' is not in the graph's library"));
+    return absl::NotFoundError(
+        absl::StrCat("its gradient '", gradient, "' is not in the graph's library"));
   }
-  std::vector<NodeBuilder::NodeOut> inputs(arguments_.begin(),
-                                           arguments_.end());
+  std::vector<NodeBuilder::NodeOut> inputs(arguments_.begin(), arguments_.end());
   auto next = upstreams_.begin();
   for (size_t i = 0; i < results_.size(); ++i) {
     if (upstream_types_[i] != DT_INVALID) {
       inputs.emplace_back((next++)->node());
     } else {
-      TF_ASSIGN_OR_RETURN(Node * zeros, Add(New("zeros", "ZerosLike")
-                                                .Input(results_[i].node(),
-                                                       results_[i].index())));
+      TF_ASSIGN_OR_RETURN(
+          Node * zeros,
+          Add(New("zeros", "ZerosLike").Input(results_[i].node(), results_[i].index())));
       inputs.emplace_back(zeros);
     }
   }
@@ -140,9 +135,9 @@ absl::Status GradientBody::Call(const std::string& gradient) {
     types.push_back(result.type());
   }
   if (types.size() != arguments_.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "its gradient '", gradient, "' has ", types.size(),
-        " results where it has ", arguments_.size(), " arguments"));
+    return absl::InvalidArgumentError(absl::StrCat("its gradient '", gradient, "' has ",
+                                                   types.size(), " results where it has ",
+                                                   arguments_.size(), " arguments"));
   }
   NameAttrList function = function_;
   function.set_name(gradient);
@@ -163,10 +158,8 @@ absl::Status GradientBody::Differentiate() {
   std::vector<Output> xs;
   std::vector<int> indices;
   for (size_t i = 0; i < arguments_.size(); ++i) {
-    // AddSymbolicGradients refuses the whole call if no path leads to an
-    // argument.
-    if (reached.count(arguments_[i]) == 0 ||
-        !IsDifferentiable(argument_types_[i])) {
+    // AddSymbolicGradients refuses the whole call if no path leads to an argument.
+    if (reached.count(arguments_[i]) == 0 || !IsDifferentiable(argument_types_[i])) {
       continue;
     }
     xs.push_back(Output(arguments_[i], 0));
@@ -177,8 +170,8 @@ absl::Status GradientBody::Differentiate() {
   for (const Output& x : xs) starts.push_back(x.node());
   TF_RETURN_IF_ERROR(CheckNoLoops(Between(starts, reached), ends));
   std::vector<Output> found;
-  TF_RETURN_IF_ERROR(tensorflow::AddSymbolicGradients(
-      scope_.NewSubScope("gradients"), ys_, xs, upstreams_, &found));
+  TF_RETURN_IF_ERROR(tensorflow::AddSymbolicGradients(scope_.NewSubScope("gradients"), ys_, xs,
+                                                      upstreams_, &found));
   TF_RETURN_IF_ERROR(scope_.status());
   for (size_t k = 0; k < xs.size(); ++k) gradients_[indices[k]] = found[k];
   return absl::OkStatus();
@@ -187,8 +180,7 @@ absl::Status GradientBody::Differentiate() {
 absl::StatusOr<Output> GradientBody::Zeros(int i, DataType type) {
   Node* x = arguments_[i];
   if (argument_types_[i] == DT_RESOURCE) {
-    TF_ASSIGN_OR_RETURN(
-        x, Add(New("read", "ReadVariableOp").Input(x).Attr("dtype", type)));
+    TF_ASSIGN_OR_RETURN(x, Add(New("read", "ReadVariableOp").Input(x).Attr("dtype", type)));
   }
   TF_ASSIGN_OR_RETURN(Node * zeros, Add(New("zeros", "ZerosLike").Input(x)));
   return Output(zeros, 0);
@@ -205,9 +197,8 @@ absl::Status GradientBody::AddResults() {
     gradient_types_[i] = gradients_[i].type();
     if (required != DT_INVALID && required != gradient_types_[i]) {
       return absl::UnimplementedError(absl::StrCat(
-          "the gradient of argument ", i, " is of type ",
-          DataTypeString(gradient_types_[i]), " in this function and of ",
-          DataTypeString(required), " in another branch"));
+          "the gradient of argument ", i, " is of type ", DataTypeString(gradient_types_[i]),
+          " in this function and of ", DataTypeString(required), " in another branch"));
     }
     TF_ASSIGN_OR_RETURN(Output result, Identity(gradients_[i]));
     ends_.push_back(result.node());
@@ -216,8 +207,7 @@ absl::Status GradientBody::AddResults() {
 }
 
 absl::Status GradientBody::Prune() {
-  const NodeSet needed =
-      LeadingTo({ends_.begin(), ends_.end()}, /*follow_controls=*/true);
+  const NodeSet needed = LeadingTo({ends_.begin(), ends_.end()}, /*follow_controls=*/true);
   NodeSet again;
   for (const Node* node : forward_) {
     if (needed.count(node) > 0) again.insert(node);
@@ -234,10 +224,8 @@ absl::Status GradientBody::Prune() {
   }
   for (Node* node : unneeded) graph_.RemoveNode(node);
   for (size_t k = 0; k < ends_.size(); ++k) {
-    TF_RETURN_IF_ERROR(Add(New("result", "_Retval")
-                               .Input(ends_[k])
-                               .Attr("index", static_cast<int>(k)))
-                           .status());
+    TF_RETURN_IF_ERROR(
+        Add(New("result", "_Retval").Input(ends_[k]).Attr("index", static_cast<int>(k))).status());
   }
   return absl::OkStatus();
 }

@@ -19,16 +19,14 @@
 
 namespace tensorflow_ext {
 
-// Turns the body of a function into that of its gradient; a part of
-// DifferentiateFunction.
+// Turns the body of a function into that of its gradient; a part of DifferentiateFunction.
 class GradientBody {
  public:
-  // `function` and its instantiated `body`; `library` holds it and the
-  // functions it calls. `upstream` and `required` are those of
-  // DifferentiateFunction. All but `library` must outlive this object.
+  // `function` and its instantiated `body`; `library` holds it and the functions it calls.
+  // `upstream` and `required` are those of DifferentiateFunction. All but `library` must outlive
+  // this object.
   GradientBody(const tensorflow::FunctionLibraryDefinition& library,
-               const tensorflow::NameAttrList& function,
-               const tensorflow::FunctionBody& body,
+               const tensorflow::NameAttrList& function, const tensorflow::FunctionBody& body,
                const tensorflow::DataTypeVector& upstream,
                const tensorflow::DataTypeVector& required);
 
@@ -36,17 +34,14 @@ class GradientBody {
 
   // After Build: the body, and the type of the gradient of each argument.
   const tensorflow::Graph& graph() const { return graph_; }
-  const tensorflow::DataTypeVector& gradients() const {
-    return gradient_types_;
-  }
+  const tensorflow::DataTypeVector& gradients() const { return gradient_types_; }
 
  private:
-  // Copies the nodes of `body`, whose own graph cannot take functions, so that
-  // the scope knows their names.
+  // Copies the nodes of `body`, whose own graph cannot take functions, so that the scope knows
+  // their names.
   tensorflow::Scope InternalScope(const tensorflow::Graph& body);
 
-  // Finds the arguments, the results and the other nodes, and removes those
-  // that only report.
+  // Finds the arguments, the results and the other nodes, and removes those that only report.
   absl::Status ClassifyNodes();
 
   absl::StatusOr<tensorflow::Node*> Add(tensorflow::NodeBuilder builder);
@@ -55,13 +50,13 @@ class GradientBody {
 
   absl::StatusOr<tensorflow::Output> Identity(tensorflow::Output x);
 
-  // Replaces the results by identities, one for each result with an upstream
-  // gradient, and adds that gradient as an argument. AddSymbolicGradients is
-  // wrong if one result leads to another; no identity leads to another.
+  // Replaces the results by identities, one for each result with an upstream gradient, and adds
+  // that gradient as an argument. AddSymbolicGradients is wrong if one result leads to another; no
+  // identity leads to another.
   absl::Status AddUpstream();
 
-  // Calls the gradient that the library names for the function (GradientDef).
-  // It takes all upstream gradients and returns a gradient of each argument.
+  // Calls the gradient that the library names for the function (GradientDef). It takes all upstream
+  // gradients and returns a gradient of each argument.
   absl::Status Call(const std::string& gradient);
 
   // Adds the gradients of `ys_` by the arguments.
@@ -73,8 +68,8 @@ class GradientBody {
   // Adds an identity of each gradient that the function returns.
   absl::Status AddResults();
 
-  // Removes nodes that the results do not need, and lets every result wait for
-  // all nodes that read a state.
+  // Removes nodes that the results do not need, and lets every result wait for all nodes that read
+  // a state.
   absl::Status Prune();
 
   const tensorflow::NameAttrList& function_;
@@ -87,8 +82,8 @@ class GradientBody {
   std::vector<tensorflow::Node*> arguments_, retvals_;
   // The other nodes of the function.
   std::vector<const tensorflow::Node*> forward_;
-  // The function's results; identities of the results with an upstream
-  // gradient, and those gradients; the gradient of each argument.
+  // The function's results; identities of the results with an upstream gradient, and those
+  // gradients; the gradient of each argument.
   std::vector<tensorflow::Output> results_, ys_, upstreams_, gradients_;
   tensorflow::DataTypeVector gradient_types_;
   // The nodes of the gradients that are returned.

@@ -26,17 +26,16 @@ using tensorflow::Node;
 
 namespace {
 
-// Inlines the calls among the nodes from id `first` on. `callers`: the
-// functions that these nodes come from, each called by the previous one.
-absl::Status InlineFrom(int first, const FunctionLibraryDefinition& library,
-                        Graph* graph, std::vector<std::string>* callers) {
+// Inlines the calls among the nodes from id `first` on. `callers`: the functions that these nodes
+// come from, each called by the previous one.
+absl::Status InlineFrom(int first, const FunctionLibraryDefinition& library, Graph* graph,
+                        std::vector<std::string>* callers) {
   InlineFunctionBodyOptions options;
   options.ignore_noinline = true;
   options.inline_impl_selection_group_functions = true;
-  // A node with a control edge from the call waits for the call's side effects,
-  // not only for its results.
-  options.output_control_src =
-      InlineFunctionBodyOptions::OutputControlSource::kControlOutputs;
+  // A node with a control edge from the call waits for the call's side effects, not only for its
+  // results.
+  options.output_control_src = InlineFunctionBodyOptions::OutputControlSource::kControlOutputs;
   const int end = graph->num_node_ids();
   for (int id = first; id < end; ++id) {
     Node* node = graph->FindNodeId(id);
@@ -49,19 +48,17 @@ absl::Status InlineFrom(int first, const FunctionLibraryDefinition& library,
           absl::StrCat("Function '", name, "' is not in the graph's library"));
     }
     if (std::count(callers->begin(), callers->end(), name) > 0) {
-      return absl::UnimplementedError(
-          absl::StrCat("function '", name, "' calls itself"));
+      return absl::UnimplementedError(absl::StrCat("function '", name, "' calls itself"));
     }
     std::unique_ptr<FunctionBody> body;
     TF_RETURN_IF_ERROR(tensorflow::FunctionDefToBodyHelper(
         record->fdef(), AttrSlice(&function.attr()), &library, &body));
     // Places the body as TensorFlow does when it runs such a call.
-    options.inlined_function_body_placer =
-        node->IsPartitionedCall() ? InlinedFunctionBodyPlacer::MultiDevice()
-                                  : InlinedFunctionBodyPlacer::SingleDevice();
+    options.inlined_function_body_placer = node->IsPartitionedCall()
+                                               ? InlinedFunctionBodyPlacer::MultiDevice()
+                                               : InlinedFunctionBodyPlacer::SingleDevice();
     const int first_new = graph->num_node_ids();
-    TF_RETURN_IF_ERROR(tensorflow::InlineFunctionBody(library, graph, node,
-                                                      body.get(), options));
+    TF_RETURN_IF_ERROR(tensorflow::InlineFunctionBody(library, graph, node, body.get(), options));
     callers->push_back(name);
     TF_RETURN_IF_ERROR(InlineFrom(first_new, library, graph, callers));
     callers->pop_back();
@@ -76,8 +73,7 @@ NameAttrList CalledFunction(const Node& node) {
   if (node.IsPartitionedCall()) {
     // Every such node has the attribute.
     if (const auto* f = node.attrs().Find("f")) function = f->func();
-  } else if (node.IsFunctionCall() &&
-             node.type_string() != "SymbolicGradient") {
+  } else if (node.IsFunctionCall() && node.type_string() != "SymbolicGradient") {
     function.set_name(node.type_string());
     for (const auto& [name, value] : node.def().attr()) {
       (*function.mutable_attr())[name] = value;
@@ -93,8 +89,8 @@ bool IsInlinedCall(const FunctionLibraryDefinition& library, const Node& node) {
   return !name.empty() && !compiled && library.FindGradient(name).empty();
 }
 
-absl::Status InlineCalls(const FunctionLibraryDefinition& library,
-                         const std::string& function, Graph* graph) {
+absl::Status InlineCalls(const FunctionLibraryDefinition& library, const std::string& function,
+                         Graph* graph) {
   std::vector<std::string> callers{function};
   return InlineFrom(0, library, graph, &callers);
 }

@@ -48,10 +48,7 @@ std::string FreshPrefix(const Graph& graph) {
 class Copier {
  public:
   explicit Copier(const Graph& graph)
-      : source_(graph),
-        library_(graph.flib_def()),
-        prefix_(FreshPrefix(graph)),
-        copy_(library_) {}
+      : source_(graph), library_(graph.flib_def()), prefix_(FreshPrefix(graph)), copy_(library_) {}
 
   absl::StatusOr<InlinedCopy> Copy(const std::vector<OutputTensor>& tensors) {
     FindCopied(tensors);
@@ -78,8 +75,7 @@ class Copier {
         [&](const Node* node) {
           if (leading.count(node) > 0) copied_[node] = nullptr;
         },
-        nullptr, {},
-        [&](const Edge& edge) { return leading.count(edge.dst()) > 0; });
+        nullptr, {}, [&](const Edge& edge) { return leading.count(edge.dst()) > 0; });
   }
 
   absl::Status CopyNodes() {
@@ -98,9 +94,8 @@ class Copier {
           TF_ASSIGN_OR_RETURN(Node * source, FindControl(edge->src()));
           copy_.AddControlEdge(source, copy);
         } else {
-          TF_ASSIGN_OR_RETURN(
-              OutputTensor source,
-              Find(OutputTensor(edge->src(), edge->src_output())));
+          TF_ASSIGN_OR_RETURN(OutputTensor source,
+                              Find(OutputTensor(edge->src(), edge->src_output())));
           copy_.AddEdge(source.node, source.index, copy, edge->dst_input());
         }
       }
@@ -108,21 +103,19 @@ class Copier {
     return absl::OkStatus();
   }
 
-  // The copy of a tensor of the graph. A tensor that is not copied gets a
-  // placeholder node until Extract.
+  // The copy of a tensor of the graph. A tensor that is not copied gets a placeholder node until
+  // Extract.
   absl::StatusOr<OutputTensor> Find(const OutputTensor& tensor) {
     const auto found = copied_.find(tensor.node);
     if (found != copied_.end()) {
       return OutputTensor(found->second, tensor.index);
     }
-    const std::string name =
-        absl::StrCat(tensor.node->name(), ":", tensor.index);
+    const std::string name = absl::StrCat(tensor.node->name(), ":", tensor.index);
     Node*& node = outside_[name];
     if (node == nullptr) {
       TF_RETURN_IF_ERROR(
           NodeBuilder(absl::StrCat("outside_", outside_.size()), "Placeholder")
-              .Attr("dtype", tensorflow::BaseType(
-                                 tensor.node->output_type(tensor.index)))
+              .Attr("dtype", tensorflow::BaseType(tensor.node->output_type(tensor.index)))
               .Finalize(&copy_, &node));
       names_[node] = name;
     }
@@ -135,26 +128,23 @@ class Copier {
     Node*& node = outside_[absl::StrCat("^", source->name())];
     if (node == nullptr) {
       TF_RETURN_IF_ERROR(
-          NodeBuilder(absl::StrCat("outside_", outside_.size()), "NoOp")
-              .Finalize(&copy_, &node));
+          NodeBuilder(absl::StrCat("outside_", outside_.size()), "NoOp").Finalize(&copy_, &node));
       names_[node] = source->name();
     }
     return node;
   }
 
-  // Adds an identity of the copy of `tensor`. It waits for the calls that lead
-  // to it, and so, once these are inlined, for their side effects.
+  // Adds an identity of the copy of `tensor`. It waits for the calls that lead to it, and so, once
+  // these are inlined, for their side effects.
   absl::Status AddResult(const OutputTensor& tensor) {
     const auto found = copied_.find(tensor.node);
     if (found == copied_.end()) {
       results_.push_back(nullptr);
       return absl::OkStatus();
     }
-    NodeBuilder builder(absl::StrCat(prefix_, "/output_", results_.size()),
-                        "Identity");
+    NodeBuilder builder(absl::StrCat(prefix_, "/output_", results_.size()), "Identity");
     builder.Input(found->second, tensor.index);
-    for (const Node* node :
-         LeadingTo({found->second}, /*follow_controls=*/true)) {
+    for (const Node* node : LeadingTo({found->second}, /*follow_controls=*/true)) {
       if (IsInlinedCall(library_, *node) && HasSideEffects(*node)) {
         builder.ControlInput(copy_.FindNodeId(node->id()));
       }
@@ -189,16 +179,15 @@ class Copier {
       *result.nodes.add_node() = Definition(*node);
     }
     for (size_t i = 0; i < tensors.size(); ++i) {
-      result.tensors.push_back(
-          results_[i] != nullptr
-              ? absl::StrCat(names_[results_[i]], ":0")
-              : absl::StrCat(tensors[i].node->name(), ":", tensors[i].index));
+      result.tensors.push_back(results_[i] != nullptr
+                                   ? absl::StrCat(names_[results_[i]], ":0")
+                                   : absl::StrCat(tensors[i].node->name(), ":", tensors[i].index));
     }
     return result;
   }
 
-  // The node with the same inputs and new names. Colocation, which names nodes,
-  // is dropped: resources and their ops are placed together anyway.
+  // The node with the same inputs and new names. Colocation, which names nodes, is dropped:
+  // resources and their ops are placed together anyway.
   NodeDef Definition(const Node& node) {
     NodeDef def = node.def();
     def.set_name(names_[&node]);
@@ -215,8 +204,7 @@ class Copier {
       } else if (absl::StrContains(source, ":")) {  // outside
         inputs[edge->dst_input()] = source;
       } else {
-        inputs[edge->dst_input()] =
-            absl::StrCat(source, ":", edge->src_output());
+        inputs[edge->dst_input()] = absl::StrCat(source, ":", edge->src_output());
       }
     }
     for (std::string& input : inputs) def.add_input(std::move(input));
@@ -229,9 +217,8 @@ class Copier {
   const std::string prefix_;
   Graph copy_;
   std::unordered_map<const Node*, Node*> copied_;
-  // Maps the name of a tensor that is not copied, or "^node", to its
-  // placeholder in `copy_`; and the names that nodes of `copy_` get, including
-  // these.
+  // Maps the name of a tensor that is not copied, or "^node", to its placeholder in `copy_`; and
+  // the names that nodes of `copy_` get, including these.
   std::unordered_map<std::string, Node*> outside_;
   std::unordered_map<const Node*, std::string> names_;
   std::vector<Node*> results_;
@@ -239,36 +226,30 @@ class Copier {
 
 }  // namespace
 
-absl::StatusOr<InlinedCopy> CopyInlined(
-    const Graph& graph, const std::vector<OutputTensor>& tensors) {
+absl::StatusOr<InlinedCopy> CopyInlined(const Graph& graph,
+                                        const std::vector<OutputTensor>& tensors) {
   return Copier(graph).Copy(tensors);
 }
 
-absl::StatusOr<InlinedCopy> CopyInlined(
-    const void* graph_def, size_t length,
-    const std::vector<std::string>& tensors) {
+absl::StatusOr<InlinedCopy> CopyInlined(const void* graph_def, size_t length,
+                                        const std::vector<std::string>& tensors) {
   GraphDef parsed;
   if (graph_def == nullptr || length > std::numeric_limits<int>::max() ||
       !parsed.ParseFromArray(graph_def, static_cast<int>(length))) {
     return absl::InvalidArgumentError(absl::StrCat(
         "graph_def: expected a serialized tensorflow.GraphDef, got ",
-        graph_def == nullptr
-            ? "NULL"
-            : absl::StrCat(length, " bytes of something else")));
+        graph_def == nullptr ? "NULL" : absl::StrCat(length, " bytes of something else")));
   }
   Graph graph(tensorflow::OpRegistry::Global());
-  TF_RETURN_IF_ERROR(
-      tensorflow::ConvertGraphDefToGraph({}, std::move(parsed), &graph));
+  TF_RETURN_IF_ERROR(tensorflow::ConvertGraphDefToGraph({}, std::move(parsed), &graph));
   const auto nodes = graph.BuildNodeNameIndex();
   std::vector<OutputTensor> found;
   for (const std::string& tensor : tensors) {
     const TensorId id = tensorflow::ParseTensorName(tensor);
     const auto node = nodes.find(std::string(id.node()));
-    if (node == nodes.end() || id.index() < 0 ||
-        id.index() >= node->second->num_outputs()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("outputs: '", tensor,
-                       "' is no tensor of the graph; expected \"node:index\""));
+    if (node == nodes.end() || id.index() < 0 || id.index() >= node->second->num_outputs()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "outputs: '", tensor, "' is no tensor of the graph; expected \"node:index\""));
     }
     found.emplace_back(node->second, id.index());
   }

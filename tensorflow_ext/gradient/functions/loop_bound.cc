@@ -63,8 +63,8 @@ class Origins {
 std::optional<int64_t> Constant(const NodeDef* node) {
   Tensor value;
   if (node == nullptr || node->op() != "Const" ||
-      !tensorflow::GetNodeAttr(*node, "value", &value).ok() ||
-      value.dtype() != DT_INT32 || value.dims() != 0) {
+      !tensorflow::GetNodeAttr(*node, "value", &value).ok() || value.dtype() != DT_INT32 ||
+      value.dims() != 0) {
     return std::nullopt;
   }
   return value.scalar<int32_t>()();
@@ -90,8 +90,7 @@ bool ReturnsUnchanged(const FunctionDef& function, int i) {
   return Origins(function).OfResult(i).argument == i;
 }
 
-std::optional<LoopBound> FindLoopBound(const Node& loop,
-                                       const FunctionDef& cond,
+std::optional<LoopBound> FindLoopBound(const Node& loop, const FunctionDef& cond,
                                        const FunctionDef& body) {
   const Origins in_cond(cond), in_body(body);
   std::vector<Origin> all_true = {in_cond.OfResult(0)};

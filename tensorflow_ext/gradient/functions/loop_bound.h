@@ -17,10 +17,9 @@ struct LoopBound {
   int input = -1;
 };
 
-// The bound that the loop's functions prove, if any. They prove one if an int32
-// variable starts at a constant of at least 0 and grows by a constant of at
-// least 1 in each iteration, and the loop continues only while it is less than
-// a constant or than another variable that never changes.
+// The bound that the loop's functions prove, if any. They prove one if an int32 variable starts at
+// a constant of at least 0 and grows by a constant of at least 1 in each iteration, and the loop
+// continues only while it is less than a constant or than another variable that never changes.
 std::optional<LoopBound> FindLoopBound(const tensorflow::Node& loop,
                                        const tensorflow::FunctionDef& cond,
                                        const tensorflow::FunctionDef& body);

@@ -26,36 +26,35 @@ namespace {
 
 bool Reports(absl::string_view op) { return op == "Assert" || op == "PrintV2"; }
 
-// Ops that are stateful by their OpDef but give the same value in every run
-// unless something writes. They read, or they pass on their input and look at
-// it. A TensorArray is a new one in every run.
+// Ops that are stateful by their OpDef but give the same value in every run unless something
+// writes. They read, or they pass on their input and look at it. A TensorArray is a new one in
+// every run.
 bool OnlyReads(absl::string_view op) {
-  static const auto* ops =
-      new std::set<absl::string_view>{"HashTableV2",
-                                      "LookupTableFindV2",
-                                      "LookupTableSizeV2",
-                                      "ReadVariableOp",
-                                      "ResourceGather",
-                                      "ResourceGatherNd",
-                                      "VarHandleOp",
-                                      "VariableShape",
-                                      "VarIsInitializedOp",
-                                      "LookupTableExportV2",
-                                      "MutableHashTableV2",
-                                      "ReadVariableXlaSplitND",
-                                      "CheckNumerics",
-                                      "CheckNumericsV2",
-                                      "DebugIdentityV2",
-                                      "DebugIdentityV3",
-                                      "DeepCopy",
-                                      "GuaranteeConst",
-                                      "Print"};
+  static const auto* ops = new std::set<absl::string_view>{"HashTableV2",
+                                                           "LookupTableFindV2",
+                                                           "LookupTableSizeV2",
+                                                           "ReadVariableOp",
+                                                           "ResourceGather",
+                                                           "ResourceGatherNd",
+                                                           "VarHandleOp",
+                                                           "VariableShape",
+                                                           "VarIsInitializedOp",
+                                                           "LookupTableExportV2",
+                                                           "MutableHashTableV2",
+                                                           "ReadVariableXlaSplitND",
+                                                           "CheckNumerics",
+                                                           "CheckNumericsV2",
+                                                           "DebugIdentityV2",
+                                                           "DebugIdentityV3",
+                                                           "DeepCopy",
+                                                           "GuaranteeConst",
+                                                           "Print"};
   return ops->count(op) > 0 || absl::StartsWith(op, "TensorArray");
 }
 
 // The functions that a node calls: by its attributes, or as its op.
-std::vector<std::string> CalledFunctions(
-    const NodeDef& node, const FunctionLibraryDefinition& library) {
+std::vector<std::string> CalledFunctions(const NodeDef& node,
+                                         const FunctionLibraryDefinition& library) {
   std::vector<std::string> names;
   if (library.Contains(node.op())) names.push_back(node.op());
   for (const auto& [name, value] : node.attr()) {
@@ -75,13 +74,10 @@ struct Found {
 
 class StateFinder {
  public:
-  explicit StateFinder(const FunctionLibraryDefinition& library)
-      : library_(library) {}
+  explicit StateFinder(const FunctionLibraryDefinition& library) : library_(library) {}
 
-  // Finds a stateful node: `node`, in `function`, or a node of a function that
-  // it calls.
-  std::optional<Found> Find(const NodeDef& node,
-                            const std::string& function = "") {
+  // Finds a stateful node: `node`, in `function`, or a node of a function that it calls.
+  std::optional<Found> Find(const NodeDef& node, const std::string& function = "") {
     const std::vector<std::string> functions = CalledFunctions(node, library_);
     for (const std::string& called : functions) {
       if (!seen_.insert(called).second) continue;
@@ -95,8 +91,7 @@ class StateFinder {
       return std::nullopt;
     }
     const tensorflow::OpDef* op_def = nullptr;
-    if (!library_.LookUpOpDef(node.op(), &op_def).ok() ||
-        !op_def->is_stateful()) {
+    if (!library_.LookUpOpDef(node.op(), &op_def).ok() || !op_def->is_stateful()) {
       return std::nullopt;
     }
     return Found{node, function};
@@ -107,13 +102,11 @@ class StateFinder {
   std::set<std::string> seen_;
 };
 
-// Names of the resources that a node takes: nodes that take the same resource
-// share a name.
+// Names of the resources that a node takes: nodes that take the same resource share a name.
 std::set<std::string> Resources(const Node& node) {
   std::set<std::string> names;
   for (const Edge* edge : node.in_edges()) {
-    if (edge->IsControlEdge() ||
-        node.input_type(edge->dst_input()) != tensorflow::DT_RESOURCE) {
+    if (edge->IsControlEdge() || node.input_type(edge->dst_input()) != tensorflow::DT_RESOURCE) {
       continue;
     }
     while (edge->src()->type_string() == "Identity") {
@@ -130,22 +123,19 @@ std::set<std::string> Resources(const Node& node) {
 
 absl::Status Refuse(const Found& found, absl::string_view why) {
   const std::string where =
-      found.function.empty()
-          ? ""
-          : absl::StrCat(" in function '", found.function, "'");
-  return absl::UnimplementedError(absl::StrCat(
-      "The gradient runs the function again, but node '", found.node.name(),
-      "' of op ", found.node.op(), where, " ", why,
-      ". A call that stands in no branch and no loop runs once if "
-      "TfExt_InlineCalls puts its body into the graph first"));
+      found.function.empty() ? "" : absl::StrCat(" in function '", found.function, "'");
+  return absl::UnimplementedError(
+      absl::StrCat("The gradient runs the function again, but node '", found.node.name(),
+                   "' of op ", found.node.op(), where, " ", why,
+                   ". A call that stands in no branch and no loop runs once if "
+                   "TfExt_InlineCalls puts its body into the graph first"));
 }
 
 }  // namespace
 
 bool OnlyReports(const Node& node) { return Reports(node.type_string()); }
 
-absl::Status CheckRunsAgain(const Graph& graph,
-                            const std::vector<const Node*>& body,
+absl::Status CheckRunsAgain(const Graph& graph, const std::vector<const Node*>& body,
                             const std::unordered_set<const Node*>& again) {
   std::set<std::string> read;
   for (const Node* node : again) {

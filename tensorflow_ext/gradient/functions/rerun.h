@@ -13,19 +13,17 @@
 
 namespace tensorflow_ext {
 
-// True if the op only reports to the user, like Assert and PrintV2. Without it,
-// a function returns the same.
+// True if the op only reports to the user, like Assert and PrintV2. Without it, a function returns
+// the same.
 bool OnlyReports(const tensorflow::Node& node);
 
-// Checks that `again`, some of the nodes `body` of a graph, give the same
-// values when they run again: their only state is that of variables that they
-// read, and nothing in `body` writes to these. Also checks the functions that
-// they call, which are in the graph's library. Errors: kUnimplemented, naming
-// the node and its op.
-absl::Status CheckRunsAgain(
-    const tensorflow::Graph& graph,
-    const std::vector<const tensorflow::Node*>& body,
-    const std::unordered_set<const tensorflow::Node*>& again);
+// Checks that `again`, some of the nodes `body` of a graph, give the same values when they run
+// again: their only state is that of variables that they read, and nothing in `body` writes to
+// these. Also checks the functions that they call, which are in the graph's library. Errors:
+// kUnimplemented, naming the node and its op.
+absl::Status CheckRunsAgain(const tensorflow::Graph& graph,
+                            const std::vector<const tensorflow::Node*>& body,
+                            const std::unordered_set<const tensorflow::Node*>& again);
 
 }  // namespace tensorflow_ext
 

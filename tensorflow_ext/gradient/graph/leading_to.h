@@ -16,8 +16,7 @@ namespace tensorflow_ext {
 using NodeSet = std::unordered_set<const tensorflow::Node*>;
 
 // All nodes with a path to one of `ends`, including `ends`.
-inline NodeSet LeadingTo(const std::vector<const tensorflow::Node*>& ends,
-                         bool follow_controls) {
+inline NodeSet LeadingTo(const std::vector<const tensorflow::Node*>& ends, bool follow_controls) {
   NodeSet found(ends.begin(), ends.end());
   std::deque<const tensorflow::Node*> open(ends.begin(), ends.end());
   while (!open.empty()) {
@@ -31,10 +30,9 @@ inline NodeSet LeadingTo(const std::vector<const tensorflow::Node*>& ends,
   return found;
 }
 
-// The nodes of `leading` (LeadingTo some ends) that a data path connects to one
-// of `starts`, including `starts`.
-inline NodeSet Between(const std::vector<const tensorflow::Node*>& starts,
-                       const NodeSet& leading) {
+// The nodes of `leading` (LeadingTo some ends) that a data path connects to one of `starts`,
+// including `starts`.
+inline NodeSet Between(const std::vector<const tensorflow::Node*>& starts, const NodeSet& leading) {
   NodeSet found;
   std::deque<const tensorflow::Node*> open;
   const auto reach = [&](const tensorflow::Node* node) {
@@ -52,29 +50,25 @@ inline NodeSet Between(const std::vector<const tensorflow::Node*>& starts,
   return found;
 }
 
-// The xs that lead to a y, without duplicates: AddSymbolicGradients gives a
-// repeated tensor no gradient at all.
+// The xs that lead to a y, without duplicates: AddSymbolicGradients gives a repeated tensor no
+// gradient at all.
 class ConnectedTensors {
  public:
   // `leading`: LeadingTo the nodes of the ys.
-  ConnectedTensors(const std::vector<tensorflow::OutputTensor>& xs,
-                   const NodeSet& leading) {
+  ConnectedTensors(const std::vector<tensorflow::OutputTensor>& xs, const NodeSet& leading) {
     std::map<std::pair<const tensorflow::Node*, int>, int> places;
     for (const tensorflow::OutputTensor& x : xs) {
       if (leading.count(x.node) == 0) {
         places_.push_back(-1);
         continue;
       }
-      const auto [place, is_new] =
-          places.emplace(std::make_pair(x.node, x.index), tensors_.size());
+      const auto [place, is_new] = places.emplace(std::make_pair(x.node, x.index), tensors_.size());
       if (is_new) tensors_.push_back(x);
       places_.push_back(place->second);
     }
   }
 
-  const std::vector<tensorflow::OutputTensor>& tensors() const {
-    return tensors_;
-  }
+  const std::vector<tensorflow::OutputTensor>& tensors() const { return tensors_; }
 
   // The nodes of tensors().
   std::vector<const tensorflow::Node*> nodes() const {
@@ -83,8 +77,7 @@ class ConnectedTensors {
     return nodes;
   }
 
-  // Maps `values`, one for each of tensors(), to the xs; `none` for an x that
-  // leads to no y.
+  // Maps `values`, one for each of tensors(), to the xs; `none` for an x that leads to no y.
   template <typename T>
   std::vector<T> OfEach(const std::vector<T>& values, const T& none) const {
     std::vector<T> result;

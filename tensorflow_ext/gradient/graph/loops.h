@@ -18,8 +18,7 @@ namespace tensorflow_ext {
 
 // True if a tensor of this type can have a gradient, or hold one that has.
 inline bool CarriesGradient(tensorflow::DataType type) {
-  return tensorflow::DataTypeIsFloating(type) ||
-         tensorflow::DataTypeIsComplex(type) ||
+  return tensorflow::DataTypeIsFloating(type) || tensorflow::DataTypeIsComplex(type) ||
          type == tensorflow::DT_RESOURCE || type == tensorflow::DT_VARIANT;
 }
 
@@ -35,8 +34,8 @@ inline bool IsPartOfLoop(const tensorflow::Node& node) {
   if (!node.IsSwitch() && !node.IsMerge()) return false;
   for (const tensorflow::Edge* edge : node.in_edges()) {
     const tensorflow::Node* source = edge->src();
-    if (!edge->IsControlEdge() && (source->IsEnter() || source->IsLoopCond() ||
-                                   source->IsNextIteration())) {
+    if (!edge->IsControlEdge() &&
+        (source->IsEnter() || source->IsLoopCond() || source->IsNextIteration())) {
       return true;
     }
   }
@@ -45,60 +44,56 @@ inline bool IsPartOfLoop(const tensorflow::Node& node) {
 
 }  // namespace loops_internal
 
-// Refuses to differentiate loops of TensorFlow 1. AddSymbolicGradients has a
-// gradient for loops made by TF_NewWhile. Other loops come with an imported
-// graph or a function; it ends the process when it reaches their end, so call
-// this first. `nodes`: those that it will reach, for example Between the xs and
-// the ys; `ends`: the nodes of the ys. Errors: kUnimplemented, one of `nodes`
-// is the end of such a loop whose result is differentiable, or one of `nodes`
-// or `ends` is part of one; names the node.
-inline absl::Status CheckNoLoops(
-    const NodeSet& nodes, const std::vector<const tensorflow::Node*>& ends) {
+// Refuses to differentiate loops of TensorFlow 1. AddSymbolicGradients has a gradient for loops
+// made by TF_NewWhile. Other loops come with an imported graph or a function; it ends the process
+// when it reaches their end, so call this first. `nodes`: those that it will reach, for example
+// Between the xs and the ys; `ends`: the nodes of the ys. Errors: kUnimplemented, one of `nodes` is
+// the end of such a loop whose result is differentiable, or one of `nodes` or `ends` is part of
+// one; names the node.
+inline absl::Status CheckNoLoops(const NodeSet& nodes,
+                                 const std::vector<const tensorflow::Node*>& ends) {
   const tensorflow::Node* found = nullptr;
   for (const tensorflow::Node* end : ends) {
     if (nodes.count(end) > 0 && loops_internal::IsPartOfLoop(*end)) found = end;
   }
   for (const tensorflow::Node* node : nodes) {
     // The first node by creation, so that every run gives the same error.
-    if (loops_internal::IsLoopExit(*node) &&
-        (found == nullptr || node->id() < found->id())) {
+    if (loops_internal::IsLoopExit(*node) && (found == nullptr || node->id() < found->id())) {
       found = node;
     }
   }
   if (found == nullptr) return absl::OkStatus();
-  return absl::UnimplementedError(absl::StrCat(
-      "node '", found->name(), "' of op ", found->type_string(),
-      " belongs to a loop of TensorFlow 1 that TF_NewWhile did not make, which "
-      "has no gradient; use a While op, which tf.while_loop of TensorFlow 2 "
-      "makes, or TF_NewWhile"));
+  return absl::UnimplementedError(
+      absl::StrCat("node '", found->name(), "' of op ", found->type_string(),
+                   " belongs to a loop of TensorFlow 1 that TF_NewWhile did not make, which "
+                   "has no gradient; use a While op, which tf.while_loop of TensorFlow 2 "
+                   "makes, or TF_NewWhile"));
 }
 
-// Refuses loops of TF_NewWhile (BuildWhileLoop) with only some outputs that
-// have a gradient: AddSymbolicGradients waits for all of them, then ends the
-// process. `between`: Between the xs and the ys. Errors: kUnimplemented, there
-// is such a loop; names two of its outputs.
+// Refuses loops of TF_NewWhile (BuildWhileLoop) with only some outputs that have a gradient:
+// AddSymbolicGradients waits for all of them, then ends the process. `between`: Between the xs and
+// the ys. Errors: kUnimplemented, there is such a loop; names two of its outputs.
 inline absl::Status CheckWholeLoops(const NodeSet& between) {
   for (const tensorflow::Node* node : between) {
     if (!node->IsExit() || node->while_ctx() == nullptr) continue;
     for (const tensorflow::Node* exit : node->while_ctx()->exit_nodes()) {
       if (between.count(exit) > 0) continue;
-      return absl::UnimplementedError(absl::StrCat(
-          "the gradient goes through output '", node->name(),
-          "' of a loop of TF_NewWhile and not through its output '",
-          exit->name(),
-          "', and TensorFlow differentiates such a loop by all its outputs or "
-          "not at all; let y take all of them and x lead to all of them, or "
-          "use a While op"));
+      return absl::UnimplementedError(
+          absl::StrCat("the gradient goes through output '", node->name(),
+                       "' of a loop of TF_NewWhile and not through its output '", exit->name(),
+                       "', and TensorFlow differentiates such a loop by all its outputs or "
+                       "not at all; let y take all of them and x lead to all of them, or "
+                       "use a While op"));
     }
   }
   return absl::OkStatus();
 }
 
-// Makes both checks on the nodes between `starts`, of the xs, and `ends`, of
-// the ys. `leading`: LeadingTo the ends.
-inline absl::Status CheckLoops(
-    const std::vector<const tensorflow::Node*>& starts, const NodeSet& leading,
-    const std::vector<const tensorflow::Node*>& ends) {
+// Makes both checks on the nodes between `starts`, of the xs, and `ends`, of the ys. `leading`:
+// LeadingTo the ends.
+inline absl::Status CheckLoops(const std::vector<const tensorflow::Node*>& starts,
+                               const NodeSet& leading,
+                               const std::vector<const tensorflow::Node*>& ends) {
   const NodeSet between = Between(starts, leading);
   const absl::Status none = CheckNoLoops(between, ends);
   return none.ok() ? CheckWholeLoops(between) : none;

@@ -35,8 +35,8 @@ struct Choice {
 
 std::vector<tensorflow::DataType> TypesToTry(const OpDef::AttrDef& attribute) {
   if (!attribute.has_allowed_values()) {
-    return {tensorflow::DT_FLOAT, tensorflow::DT_DOUBLE,
-            tensorflow::DT_COMPLEX64, tensorflow::DT_INT32};
+    return {tensorflow::DT_FLOAT, tensorflow::DT_DOUBLE, tensorflow::DT_COMPLEX64,
+            tensorflow::DT_INT32};
   }
   std::vector<tensorflow::DataType> types;
   for (int type : attribute.allowed_values().list().type()) {
@@ -55,8 +55,8 @@ bool IsLength(const OpDef& op_def, const OpDef::AttrDef& attribute) {
 }
 
 // The values to try for an attribute that was not given; empty for its default.
-absl::StatusOr<std::vector<AttrValue>> ValuesToTry(
-    const OpDef& op_def, const OpDef::AttrDef& attribute) {
+absl::StatusOr<std::vector<AttrValue>> ValuesToTry(const OpDef& op_def,
+                                                   const OpDef::AttrDef& attribute) {
   std::vector<AttrValue> values;
   const std::string& kind = attribute.type();
   if (kind == "type") {
@@ -87,16 +87,14 @@ absl::StatusOr<std::vector<AttrValue>> ValuesToTry(
     values.emplace_back().set_s(attribute.allowed_values().list().s(0));
   } else {
     return absl::InvalidArgumentError(absl::StrCat(
-        "The gradient of ", op_def.name(),
-        " cannot be checked without a value of '", attribute.name(),
-        "', of kind ", kind, ", which has no default; ", "give one"));
+        "The gradient of ", op_def.name(), " cannot be checked without a value of '",
+        attribute.name(), "', of kind ", kind, ", which has no default; ", "give one"));
   }
   return values;
 }
 
 // The nodes to check.
-std::vector<NodeDef> Combinations(const NodeDef& first,
-                                  const std::vector<Choice>& choices) {
+std::vector<NodeDef> Combinations(const NodeDef& first, const std::vector<Choice>& choices) {
   int64_t count = 1;
   for (const Choice& choice : choices) {
     count = std::min<int64_t>(count * choice.values.size(), kMaxCombinations);
@@ -121,14 +119,13 @@ std::string Describe(const NodeDef& node, const std::vector<Choice>& choices) {
   for (const Choice& choice : choices) {
     const AttrValue& value = node.attr().at(choice.name);
     if (value.value_case() == AttrValue::kType) {
-      parts.push_back(absl::StrCat(choice.name, "=",
-                                   tensorflow::DataTypeString(value.type())));
+      parts.push_back(absl::StrCat(choice.name, "=", tensorflow::DataTypeString(value.type())));
     } else if (value.value_case() == AttrValue::kI) {
       parts.push_back(absl::StrCat(choice.name, "=", value.i()));
     } else if (value.list().type_size() > 0) {
       const auto type = static_cast<tensorflow::DataType>(value.list().type(0));
-      parts.push_back(absl::StrCat(choice.name, "=", value.list().type_size(),
-                                   " * ", tensorflow::DataTypeString(type)));
+      parts.push_back(absl::StrCat(choice.name, "=", value.list().type_size(), " * ",
+                                   tensorflow::DataTypeString(type)));
     }
   }
   return parts.empty() ? "its attributes" : absl::StrJoin(parts, ", ");
@@ -153,15 +150,13 @@ absl::Status CheckDefinition(const NodeDef& node) {
     return FindForward(node).status();
   }
   if (!FindCreator(node.op())) {
-    return absl::NotFoundError(
-        absl::StrCat("Op ", node.op(), " has no gradient to check"));
+    return absl::NotFoundError(absl::StrCat("Op ", node.op(), " has no gradient to check"));
   }
   NodeDef first = node;
   std::vector<Choice> choices;
   for (const OpDef::AttrDef& attribute : op_def->attr()) {
     if (node.attr().contains(attribute.name())) continue;
-    TF_ASSIGN_OR_RETURN(std::vector<AttrValue> values,
-                        ValuesToTry(*op_def, attribute));
+    TF_ASSIGN_OR_RETURN(std::vector<AttrValue> values, ValuesToTry(*op_def, attribute));
     if (values.empty()) continue;
     (*first.mutable_attr())[attribute.name()] = values[0];
     choices.push_back({attribute.name(), std::move(values)});
@@ -189,14 +184,11 @@ absl::Status CheckDefinition(const NodeDef& node) {
   std::string more;
   if (!others.empty()) {
     const size_t shown = std::min<size_t>(others.size(), 8);
-    more = absl::StrCat(
-        " (", others.size(), " other combinations of ", nodes.size(),
-        " fail, too: ",
-        absl::StrJoin(others.begin(), others.begin() + shown, "; "),
-        shown < others.size() ? "; ..." : "", ")");
+    more = absl::StrCat(" (", others.size(), " other combinations of ", nodes.size(),
+                        " fail, too: ", absl::StrJoin(others.begin(), others.begin() + shown, "; "),
+                        shown < others.size() ? "; ..." : "", ")");
   }
-  return absl::Status(
-      wrong.code(), absl::StrCat("With ", types, ": ", wrong.message(), more));
+  return absl::Status(wrong.code(), absl::StrCat("With ", types, ": ", wrong.message(), more));
 }
 
 }  // namespace tensorflow_ext

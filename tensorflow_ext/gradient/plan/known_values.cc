@@ -31,8 +31,7 @@ PartialTensorShape ToShape(const Tensor& sizes) {
   const auto values = sizes.flat<T>();
   PartialTensorShape shape;
   const bool is_shape =
-      PartialTensorShape::MakePartialShape(values.data(), values.size(), &shape)
-          .ok();
+      PartialTensorShape::MakePartialShape(values.data(), values.size(), &shape).ok();
   return is_shape ? shape : PartialTensorShape();
 }
 
@@ -71,8 +70,8 @@ DataType TypeAttribute(const Step& step, const char* name) {
   return step.node.attr().at(name).type();
 }
 
-// The axes over which the gradient of x is summed, if x is broadcast with `y`
-// and the axes are certain.
+// The axes over which the gradient of x is summed, if x is broadcast with `y` and the axes are
+// certain.
 std::optional<std::vector<int64_t>> SummedAxes(const PartialTensorShape& x,
                                                const PartialTensorShape& y) {
   if (x.unknown_rank() || y.unknown_rank()) return std::nullopt;
@@ -100,15 +99,14 @@ bool TakesElements(const std::string& op) {
   return op == "GatherV2" || op == "Slice" || op == "StridedSlice";
 }
 
-// Known elements that such an op takes from a vector of sizes, some of which
-// may be unknown: the op runs on the indices of the sizes.
+// Known elements that such an op takes from a vector of sizes, some of which may be unknown: the op
+// runs on the indices of the sizes.
 Known TakenSizes(const Step& step, const std::vector<Known>& inputs) {
   const PartialTensorShape& sizes = inputs[0].sizes;
   if (inputs[0].value || sizes.unknown_rank()) return Known();
   std::vector<int64_t> indices(sizes.dims());
   std::iota(indices.begin(), indices.end(), 0);
-  const DataType type =
-      TypeAttribute(step, step.node.op() == "GatherV2" ? "Tparams" : "T");
+  const DataType type = TypeAttribute(step, step.node.op() == "GatherV2" ? "Tparams" : "T");
   std::vector<Tensor> values = {Integers(indices, type)};
   for (size_t i = 1; i < inputs.size(); ++i) {
     if (!inputs[i].value) return Known();
@@ -118,13 +116,12 @@ Known TakenSizes(const Step& step, const std::vector<Known>& inputs) {
   if (found.size() != 1 || found[0].dims() > 1) return Known();
   PartialTensorShape shape{TensorShape({})};
   for (int64_t i = 0; i < found[0].NumElements(); ++i) {
-    const int64_t index = type == DT_INT64 ? found[0].flat<int64_t>()(i)
-                                           : found[0].flat<int32_t>()(i);
+    const int64_t index =
+        type == DT_INT64 ? found[0].flat<int64_t>()(i) : found[0].flat<int32_t>()(i);
     shape.AddDim(sizes.dim_size(index));
   }
   if (found[0].dims() == 1) return ShapeVector(shape, type);
-  return shape.dim_size(0) == kUnknown ? Known()
-                                       : Scalar(shape.dim_size(0), type);
+  return shape.dim_size(0) == kUnknown ? Known() : Scalar(shape.dim_size(0), type);
 }
 
 // Known elements of a vector that DynamicStitch makes of such sizes and others.
@@ -150,8 +147,8 @@ Known StitchedSizes(const Step& step, const std::vector<Known>& inputs) {
   return ShapeVector(PartialTensorShape(stitched), TypeAttribute(step, "T"));
 }
 
-// True if a reshape from `from` to `to` must keep the shape: all sizes but one
-// are known and equal, and the number of elements stays.
+// True if a reshape from `from` to `to` must keep the shape: all sizes but one are known and equal,
+// and the number of elements stays.
 bool KeepsShape(const PartialTensorShape& from, const PartialTensorShape& to) {
   if (from.unknown_rank() || to.unknown_rank() || from.dims() != to.dims()) {
     return false;
@@ -210,20 +207,18 @@ std::optional<Tensor> SmallConstant(const NodeDef& node) {
 }
 
 bool NeedsShapes(const std::string& op) {
-  static const auto* const ops =
-      new absl::flat_hash_set<std::string>{"BroadcastGradientArgs",
-                                           "BroadcastTo",
-                                           "DynamicStitch",
-                                           "Rank",
-                                           "Reshape",
-                                           "Shape",
-                                           "ShapeN",
-                                           "Size"};
+  static const auto* const ops = new absl::flat_hash_set<std::string>{"BroadcastGradientArgs",
+                                                                      "BroadcastTo",
+                                                                      "DynamicStitch",
+                                                                      "Rank",
+                                                                      "Reshape",
+                                                                      "Shape",
+                                                                      "ShapeN",
+                                                                      "Size"};
   return ops->contains(op) || IsReduction(op) || TakesElements(op);
 }
 
-std::vector<Known> KnownOutputs(const Step& step,
-                                const std::vector<Known>& inputs) {
+std::vector<Known> KnownOutputs(const Step& step, const std::vector<Known>& inputs) {
   const std::string& op = step.node.op();
   if (op == "Const") {
     const std::optional<Tensor> value = SmallConstant(step.node);
@@ -232,8 +227,7 @@ std::vector<Known> KnownOutputs(const Step& step,
   if (op == "Shape" || op == "ShapeN") {
     std::vector<Known> outputs;
     for (const Known& input : inputs) {
-      outputs.push_back(
-          ShapeVector(input.shape, TypeAttribute(step, "out_type")));
+      outputs.push_back(ShapeVector(input.shape, TypeAttribute(step, "out_type")));
     }
     return outputs;
   }
@@ -241,8 +235,7 @@ std::vector<Known> KnownOutputs(const Step& step,
     return {Scalar(inputs[0].shape.dims(), DT_INT32)};
   }
   if (op == "Size" && inputs[0].shape.IsFullyDefined()) {
-    return {Scalar(inputs[0].shape.num_elements(),
-                   TypeAttribute(step, "out_type"))};
+    return {Scalar(inputs[0].shape.num_elements(), TypeAttribute(step, "out_type"))};
   }
   if (op == "BroadcastGradientArgs") {
     std::vector<Known> outputs(2);
@@ -274,12 +267,10 @@ std::vector<Known> KnownOutputs(const Step& step,
   return outputs;
 }
 
-std::optional<int> EqualInput(const Step& step,
-                              const std::vector<Known>& inputs) {
+std::optional<int> EqualInput(const Step& step, const std::vector<Known>& inputs) {
   const std::string& op = step.node.op();
   if (IsReduction(op)) {
-    const bool has_no_axes =
-        inputs[1].value && inputs[1].value->NumElements() == 0;
+    const bool has_no_axes = inputs[1].value && inputs[1].value->NumElements() == 0;
     return has_no_axes ? std::optional<int>(0) : std::nullopt;
   }
   if (op == "Reshape" && KeepsShape(inputs[0].shape, inputs[1].sizes)) return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results of a plan's steps that are known before anything runs. A definition
-// is written for any shapes and computes with shapes, which many graphs know.
+// Results of a plan's steps that are known before anything runs. A definition is written for any
+// shapes and computes with shapes, which many graphs know.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_PLAN_KNOWN_VALUES_H_
 #define TENSORFLOW_EXT_GRADIENT_PLAN_KNOWN_VALUES_H_
@@ -30,23 +30,19 @@ struct Known {
 Known KnownValue(const tensorflow::Tensor& value);
 
 // The value of `node` if it is a Const of few elements.
-std::optional<tensorflow::Tensor> SmallConstant(
-    const tensorflow::NodeDef& node);
+std::optional<tensorflow::Tensor> SmallConstant(const tensorflow::NodeDef& node);
 
-// True if KnownOutputs and EqualInput can use the shapes of the op's inputs,
-// and sizes among them. Otherwise they need the values of all inputs.
+// True if KnownOutputs and EqualInput can use the shapes of the op's inputs, and sizes among them.
+// Otherwise they need the values of all inputs.
 bool NeedsShapes(const std::string& op);
 
-// The known properties of the outputs of `step`, given those of its inputs.
-// Output `i` of BroadcastGradientArgs may contain axes along which input `i`
-// and the result of the broadcast both have size 1, and omit such axes that the
-// op has: the sum that uses it is the same.
-std::vector<Known> KnownOutputs(const Step& step,
-                                const std::vector<Known>& inputs);
+// The known properties of the outputs of `step`, given those of its inputs. Output `i` of
+// BroadcastGradientArgs may contain axes along which input `i` and the result of the broadcast both
+// have size 1, and omit such axes that the op has: the sum that uses it is the same.
+std::vector<Known> KnownOutputs(const Step& step, const std::vector<Known>& inputs);
 
 // The input that certainly equals the only output of `step`.
-std::optional<int> EqualInput(const Step& step,
-                              const std::vector<Known>& inputs);
+std::optional<int> EqualInput(const Step& step, const std::vector<Known>& inputs);
 
 }  // namespace tensorflow_ext
 

@@ -25,8 +25,8 @@ namespace {
 
 constexpr char kNoGradientOp[] = "TfExt>NoGradient";
 
-// Builds one plan. Walks the body from its results to its arguments, so it
-// visits only nodes that a wanted gradient needs.
+// Builds one plan. Walks the body from its results to its arguments, so it visits only nodes that a
+// wanted gradient needs.
 class Planner {
  public:
   Planner(const Definition& definition, absl::Span<const uint8_t> wanted)
@@ -52,16 +52,15 @@ class Planner {
   struct BodyNode {
     const NodeDef* node = nullptr;
     State state = State::kNew;
-    // The sources of its outputs, once done: one for each, or only the first if
-    // they are consecutive outputs of a step or of the forward op.
+    // The sources of its outputs, once done: one for each, or only the first if they are
+    // consecutive outputs of a step or of the forward op.
     std::vector<Source> outputs;
   };
 
   absl::Status AddResult(const NodeDef& retval) {
     int index = retval.attr().at("index").i();
     if (!IsWanted(definition_.forward, wanted_, index)) return absl::OkStatus();
-    const std::string producer(
-        tensorflow::ParseTensorName(retval.input(0)).node());
+    const std::string producer(tensorflow::ParseTensorName(retval.input(0)).node());
     auto found = nodes_.find(producer);
     if (found != nodes_.end() && found->second.node->op() == kNoGradientOp) {
       return absl::OkStatus();
@@ -71,12 +70,12 @@ class Planner {
   }
 
   absl::Status Error(absl::string_view what) const {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "In the gradient of ", definition_.forward.node.op(), ": ", what));
+    return absl::FailedPreconditionError(
+        absl::StrCat("In the gradient of ", definition_.forward.node.op(), ": ", what));
   }
 
-  // The source of the body's tensor `name` ("node", "node:1" or "^node"); adds
-  // the steps that make it.
+  // The source of the body's tensor `name` ("node", "node:1" or "^node"); adds the steps that make
+  // it.
   absl::StatusOr<Source> Resolve(const std::string& name) {
     const tensorflow::TensorId id = tensorflow::ParseTensorName(name);
     auto found = nodes_.find(std::string(id.node()));
@@ -85,8 +84,7 @@ class Planner {
     }
     BodyNode& body_node = found->second;
     if (body_node.state == State::kVisiting) {
-      return Error(absl::StrCat("node '", body_node.node->name(),
-                                "' depends on itself: a cycle"));
+      return Error(absl::StrCat("node '", body_node.node->name(), "' depends on itself: a cycle"));
     }
     if (body_node.state == State::kNew) {
       body_node.state = State::kVisiting;
@@ -106,8 +104,8 @@ class Planner {
     return source;
   }
 
-  // Adds the steps that make the outputs of `node`. Returns their sources in
-  // the form of BodyNode::outputs.
+  // Adds the steps that make the outputs of `node`. Returns their sources in the form of
+  // BodyNode::outputs.
   absl::StatusOr<std::vector<Source>> Visit(const NodeDef& node) {
     if (node.op() == "_Arg") {
       const int index = node.attr().at("index").i();
@@ -117,8 +115,8 @@ class Planner {
     }
     Step step;
     std::vector<int> controls;
-    bool same_inputs = node.op() == definition_.forward.node.op() &&
-                       node.input_size() == plan_.num_inputs;
+    bool same_inputs =
+        node.op() == definition_.forward.node.op() && node.input_size() == plan_.num_inputs;
     for (const std::string& input : node.input()) {
       TF_ASSIGN_OR_RETURN(Source source, Resolve(input));
       if (tensorflow::ParseTensorName(input).index() < 0) {
@@ -126,15 +124,14 @@ class Planner {
         continue;
       }
       const int position = step.inputs.size();
-      same_inputs = same_inputs && source.kind == Source::kInput &&
-                    source.index == position;
+      same_inputs = same_inputs && source.kind == Source::kInput && source.index == position;
       step.inputs.push_back(source);
     }
     if (same_inputs && SameAttributes(node, definition_.forward.node)) {
       return std::vector<Source>{{Source::kOutput, 0}};
     }
-    // Ops of TensorFlow's runtime that pass on their inputs one by one. They
-    // have no gradient that a client could call.
+    // Ops of TensorFlow's runtime that pass on their inputs one by one. They have no gradient that
+    // a client could call.
     if (node.op() == "_ListToArray" || node.op() == "_ArrayToList") {
       return std::move(step.inputs);
     }
@@ -142,15 +139,12 @@ class Planner {
     step.node.clear_input();
     step.node.clear_experimental_debug_info();
     step.control_inputs = std::move(controls);
-    TF_RETURN_IF_ERROR(
-        tensorflow::OpRegistry::Global()->LookUpOpDef(node.op(), &step.op_def));
+    TF_RETURN_IF_ERROR(tensorflow::OpRegistry::Global()->LookUpOpDef(node.op(), &step.op_def));
     for (const OpDef::ArgDef& argument : step.op_def->input_arg()) {
-      step.argument_sizes.push_back(IsList(argument) ? SizeOf(argument, node)
-                                                     : -1);
+      step.argument_sizes.push_back(IsList(argument) ? SizeOf(argument, node) : -1);
     }
     plan_.steps.push_back(std::move(step));
-    return std::vector<Source>{
-        {Source::kStep, static_cast<int>(plan_.steps.size()) - 1}};
+    return std::vector<Source>{{Source::kStep, static_cast<int>(plan_.steps.size()) - 1}};
   }
 
   const Definition& definition_;
@@ -165,12 +159,10 @@ bool IsDifferentiable(DataType type) { return CarriesGradient(type); }
 
 bool IsWanted(const Forward& forward, absl::Span<const uint8_t> wanted, int i) {
   if (!wanted.empty() && wanted[i] == kWantedOfAnyType) return true;
-  return IsDifferentiable(forward.input_types[i]) &&
-         (wanted.empty() || wanted[i]);
+  return IsDifferentiable(forward.input_types[i]) && (wanted.empty() || wanted[i]);
 }
 
-absl::StatusOr<Plan> MakePlan(const Definition& definition,
-                              absl::Span<const uint8_t> wanted) {
+absl::StatusOr<Plan> MakePlan(const Definition& definition, absl::Span<const uint8_t> wanted) {
   return Planner(definition, wanted).Build();
 }
 
@@ -179,8 +171,7 @@ GraphDef PlanToGraphDef(const Plan& plan) {
   std::vector<bool> seen(plan.num_inputs + 2 * plan.num_outputs, false);
   const auto tensor_name = [&](const Source& source) -> std::string {
     if (source.kind == Source::kStep) {
-      return absl::StrCat(plan.steps[source.index].node.name(), ":",
-                          source.output);
+      return absl::StrCat(plan.steps[source.index].node.name(), ":", source.output);
     }
     int index = source.index;
     if (source.kind != Source::kInput) index += plan.num_inputs;

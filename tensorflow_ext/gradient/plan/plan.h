@@ -42,16 +42,15 @@ struct Step {
   // Name, op, device and all attributes; no inputs.
   tensorflow::NodeDef node;
   std::vector<Source> inputs;
-  // The number of `inputs` that each argument of the OpDef takes; -1 for an
-  // argument that is not a list.
+  // The number of `inputs` that each argument of the OpDef takes; -1 for an argument that is not a
+  // list.
   std::vector<int> argument_sizes;
   // Steps that must run first.
   std::vector<int> control_inputs;
 };
 
-// The steps that compute the gradient of an op with given attributes, each
-// after its inputs, and the source of the gradient of each input of the op
-// (flattened), if it has one.
+// The steps that compute the gradient of an op with given attributes, each after its inputs, and
+// the source of the gradient of each input of the op (flattened), if it has one.
 struct Plan {
   int num_inputs = 0;
   int num_outputs = 0;
@@ -59,35 +58,33 @@ struct Plan {
   std::vector<std::optional<Source>> results;
 };
 
-// True if a tensor of this type can have a gradient at all: it is floating,
-// complex, a resource or a variant.
+// True if a tensor of this type can have a gradient at all: it is floating, complex, a resource or
+// a variant.
 bool IsDifferentiable(tensorflow::DataType type);
 
-// A value of `wanted` below: the gradient of an input is wanted whatever its
-// type. TensorFlow's own client gradients differentiate integers, too.
+// A value of `wanted` below: the gradient of an input is wanted whatever its type. TensorFlow's own
+// client gradients differentiate integers, too.
 constexpr uint8_t kWantedOfAnyType = 2;
 
-// True if input `i` of the op can have a gradient and it is wanted: `wanted` is
-// empty or contains it.
+// True if input `i` of the op can have a gradient and it is wanted: `wanted` is empty or contains
+// it.
 bool IsWanted(const Forward& forward, absl::Span<const uint8_t> wanted, int i);
 
-// The plan of a definition. `wanted` tells for each input of the op whether its
-// gradient is wanted; empty means all. Outputs of the forward op replace nodes
-// that would run it again. Nodes that feed no wanted and possible gradient are
-// left out. Errors: kFailedPrecondition, a node depends on itself.
-absl::StatusOr<Plan> MakePlan(const Definition& definition,
-                              absl::Span<const uint8_t> wanted);
+// The plan of a definition. `wanted` tells for each input of the op whether its gradient is wanted;
+// empty means all. Outputs of the forward op replace nodes that would run it again. Nodes that feed
+// no wanted and possible gradient are left out. Errors: kFailedPrecondition, a node depends on
+// itself.
+absl::StatusOr<Plan> MakePlan(const Definition& definition, absl::Span<const uint8_t> wanted);
 
-// The plan for `node`: FindForward, FindDefinition, MakePlan, with their
-// errors; kInvalidArgument if the length of `wanted` is not the number of the
-// op's inputs. An op without wanted inputs needs no definition. Plans are kept:
-// the second call with the same op, attributes and `wanted` costs a look-up.
-// Errors are not kept. Thread-safe.
-absl::StatusOr<std::shared_ptr<const Plan>> FindPlan(
-    const tensorflow::NodeDef& node, absl::Span<const uint8_t> wanted = {});
+// The plan for `node`: FindForward, FindDefinition, MakePlan, with their errors; kInvalidArgument
+// if the length of `wanted` is not the number of the op's inputs. An op without wanted inputs needs
+// no definition. Plans are kept: the second call with the same op, attributes and `wanted` costs a
+// look-up. Errors are not kept. Thread-safe.
+absl::StatusOr<std::shared_ptr<const Plan>> FindPlan(const tensorflow::NodeDef& node,
+                                                     absl::Span<const uint8_t> wanted = {});
 
-// Drops the plans of `op`, whose definition has changed, including those that
-// other threads are making.
+// Drops the plans of `op`, whose definition has changed, including those that other threads are
+// making.
 void DropPlans(const std::string& op);
 
 // The number of times plans were dropped, for caches of data made from plans.

@@ -43,14 +43,12 @@ class PlanCache {
   }
 
   // `times_dropped` is the value of TimesDropped() when the plan was started.
-  void Insert(uint64_t hash, const NodeDef& node,
-              absl::Span<const uint8_t> wanted,
+  void Insert(uint64_t hash, const NodeDef& node, absl::Span<const uint8_t> wanted,
               std::shared_ptr<const Plan> plan, uint64_t times_dropped) {
-    Entry entry{OpAndAttributes(node),
-                std::vector<uint8_t>(wanted.begin(), wanted.end()),
+    Entry entry{OpAndAttributes(node), std::vector<uint8_t>(wanted.begin(), wanted.end()),
                 std::move(plan)};
-    // Two threads that meet the same op at once insert equal plans. The second
-    // is never found and costs only its memory.
+    // Two threads that meet the same op at once insert equal plans. The second is never found and
+    // costs only its memory.
     std::unique_lock<std::shared_mutex> lock(mutex_);
     // The plan may come from a definition that has been replaced.
     if (times_dropped != times_dropped_) return;
@@ -63,8 +61,7 @@ class PlanCache {
     std::unique_lock<std::shared_mutex> lock(mutex_);
     ++times_dropped_;
     for (auto entry = entries_.begin(); entry != entries_.end();) {
-      entry = entry->second.node.op() == op ? entries_.erase(entry)
-                                            : std::next(entry);
+      entry = entry->second.node.op() == op ? entries_.erase(entry) : std::next(entry);
     }
   }
 
@@ -77,8 +74,7 @@ class PlanCache {
     std::shared_ptr<const Plan> plan;
   };
 
-  static bool Matches(const Entry& entry, const NodeDef& node,
-                      absl::Span<const uint8_t> wanted) {
+  static bool Matches(const Entry& entry, const NodeDef& node, absl::Span<const uint8_t> wanted) {
     return entry.node.op() == node.op() && wanted == entry.wanted &&
            SameAttributes(entry.node, node);
   }
@@ -111,18 +107,16 @@ uint64_t Hash(const NodeDef& node, absl::Span<const uint8_t> wanted) {
     hash += tensorflow::Hash64Combine(tensorflow::Hash64(name), Hash(value));
   }
   return tensorflow::Hash64Combine(
-      hash, tensorflow::Hash64(reinterpret_cast<const char*>(wanted.data()),
-                               wanted.size()));
+      hash, tensorflow::Hash64(reinterpret_cast<const char*>(wanted.data()), wanted.size()));
 }
 
-absl::StatusOr<Plan> MakePlanFor(const NodeDef& node,
-                                 absl::Span<const uint8_t> wanted) {
+absl::StatusOr<Plan> MakePlanFor(const NodeDef& node, absl::Span<const uint8_t> wanted) {
   TF_ASSIGN_OR_RETURN(Forward forward, FindForward(node));
   const int num_inputs = forward.input_types.size();
   if (!wanted.empty() && static_cast<int>(wanted.size()) != num_inputs) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "wanted: has ", wanted.size(), " elements, but ", node.op(), " has ",
-        num_inputs, " inputs; give one for each, or none for all"));
+    return absl::InvalidArgumentError(absl::StrCat("wanted: has ", wanted.size(), " elements, but ",
+                                                   node.op(), " has ", num_inputs,
+                                                   " inputs; give one for each, or none for all"));
   }
   for (int i = 0; i < num_inputs; ++i) {
     if (!IsWanted(forward, wanted, i)) continue;
@@ -142,8 +136,8 @@ void DropPlans(const std::string& op) { PlanCache::Global().Drop(op); }
 
 uint64_t TimesPlansWereDropped() { return PlanCache::Global().TimesDropped(); }
 
-absl::StatusOr<std::shared_ptr<const Plan>> FindPlan(
-    const NodeDef& node, absl::Span<const uint8_t> wanted) {
+absl::StatusOr<std::shared_ptr<const Plan>> FindPlan(const NodeDef& node,
+                                                     absl::Span<const uint8_t> wanted) {
   const uint64_t hash = Hash(node, wanted);
   PlanCache& cache = PlanCache::Global();
   if (auto plan = cache.Find(hash, node, wanted)) return plan;

@@ -27,8 +27,8 @@ using tensorflow::TensorValue;
 
 namespace {
 
-// Their outputs are never larger than their inputs, except those that
-// LargeOutput checks. All are stateless.
+// Their outputs are never larger than their inputs, except those that LargeOutput checks. All are
+// stateless.
 bool IsShapeArithmetic(const std::string& op) {
   static const auto* const ops =
       new absl::flat_hash_set<std::string>{"Add",           "AddV2",
@@ -52,8 +52,7 @@ bool IsShapeArithmetic(const std::string& op) {
   return ops->contains(op);
 }
 
-// The elements of a tensor of int32 or int64; for another type, one that is too
-// large.
+// The elements of a tensor of int32 or int64; for another type, one that is too large.
 std::vector<double> Elements(const Tensor& tensor) {
   std::vector<double> elements;
   const auto append = [&elements](const auto& values) {
@@ -91,15 +90,13 @@ bool LargeOutput(const std::string& op, const std::vector<Tensor>& inputs) {
 }
 
 Device* Cpu() {
-  static Device* const device =
-      tensorflow::NewSingleThreadedCpuDevice(tensorflow::Env::Default());
+  static Device* const device = tensorflow::NewSingleThreadedCpuDevice(tensorflow::Env::Default());
   return device;
 }
 
 }  // namespace
 
-std::vector<Tensor> ComputeNow(const NodeDef& op,
-                               const std::vector<Tensor>& inputs) {
+std::vector<Tensor> ComputeNow(const NodeDef& op, const std::vector<Tensor>& inputs) {
   if (!IsShapeArithmetic(op.op())) return {};
   NodeDef node = op;
   std::vector<Tensor> values = inputs;
@@ -113,13 +110,11 @@ std::vector<Tensor> ComputeNow(const NodeDef& op,
   absl::Status status;
   const std::unique_ptr<OpKernel> kernel = tensorflow::CreateOpKernel(
       tensorflow::DeviceType(tensorflow::DEVICE_CPU), Cpu(),
-      Cpu()->GetAllocator(AllocatorAttributes()), node, TF_GRAPH_DEF_VERSION,
-      &status);
+      Cpu()->GetAllocator(AllocatorAttributes()), node, TF_GRAPH_DEF_VERSION, &status);
   if (!status.ok() || kernel->num_inputs() != static_cast<int>(inputs.size())) {
     return {};
   }
-  const std::vector<AllocatorAttributes> output_attributes(
-      kernel->num_outputs());
+  const std::vector<AllocatorAttributes> output_attributes(kernel->num_outputs());
   OpKernelContext::Params parameters;
   parameters.device = Cpu();
   parameters.op_kernel = kernel.get();

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Register() ends the process if an op already has a gradient, and some of
-// TensorFlow's own are wrong. Only the table, a private member, lets a gradient
-// replace one of these.
+// Register() ends the process if an op already has a gradient, and some of TensorFlow's own are
+// wrong. Only the table, a private member, lets a gradient replace one of these.
 //
-// If this file does not compile, TensorFlow's GradOpRegistry has changed, and
-// ClientTable() must be adapted.
+// If this file does not compile, TensorFlow's GradOpRegistry has changed, and ClientTable() must be
+// adapted.
 
 #include "tensorflow_ext/gradient/registry/client_table.h"
 

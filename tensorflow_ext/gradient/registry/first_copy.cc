@@ -7,9 +7,8 @@
 namespace tensorflow_ext {
 
 bool IsFirstCopy() {
-  // Every registration of this copy asks first, so the first call sees the
-  // registry as the other copies left it. Each copy registers a gradient of
-  // this op.
+  // Every registration of this copy asks first, so the first call sees the registry as the other
+  // copies left it. Each copy registers a gradient of this op.
   static const bool is_first =
       FindFunctionGradient("TfExt>NoGradient") == FunctionGradient::kUnknown;
   return is_first;

@@ -50,15 +50,13 @@ class OwnDefinitions {
   std::unordered_map<std::string, Definition> by_op_;
 };
 
-bool Add(const std::string& op, GradientCreator creator,
-         bool for_function_runtime) {
+bool Add(const std::string& op, GradientCreator creator, bool for_function_runtime) {
   const FunctionGradient before = FindFunctionGradient(op);
   const bool registered = before == FunctionGradient::kUnknown
                               ? AddToFunctionTable(op, creator)
                               : ReplaceInFunctionTable(op, creator);
-  OwnDefinitions::Global().Set(
-      op, {std::move(creator), for_function_runtime,
-           registered && before == FunctionGradient::kDefined});
+  OwnDefinitions::Global().Set(op, {std::move(creator), for_function_runtime,
+                                    registered && before == FunctionGradient::kDefined});
   return registered;
 }
 
@@ -96,16 +94,13 @@ bool AddToFunctionRuntime(const std::string& op, GradientCreator creator) {
   return Add(op, std::move(creator), /*for_function_runtime=*/true);
 }
 
-void AddToFunctionRegistryInstead(const std::string& op,
-                                  GradientCreator creator) {
+void AddToFunctionRegistryInstead(const std::string& op, GradientCreator creator) {
   const FunctionGradient before = FindFunctionGradient(op);
-  const bool registered = before == FunctionGradient::kUnknown
-                              ? AddToFunctionTable(op, creator)
-                              : PutIntoFunctionTable(op, creator);
+  const bool registered = before == FunctionGradient::kUnknown ? AddToFunctionTable(op, creator)
+                                                               : PutIntoFunctionTable(op, creator);
   const bool stands_in = registered && before == FunctionGradient::kDefined;
-  OwnDefinitions::Global().Set(
-      op, {std::move(creator), /*for_function_runtime=*/false, stands_in,
-           /*asked_for=*/true});
+  OwnDefinitions::Global().Set(op, {std::move(creator), /*for_function_runtime=*/false, stands_in,
+                                    /*asked_for=*/true});
 }
 
 bool IsAskedFor(const std::string& op) {

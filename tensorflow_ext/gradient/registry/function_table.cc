@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gradient::RegisterOp() ends the process if an op already has a gradient, and
-// a third of TensorFlow's own are wrong or fail (docs/known_differences.md).
-// The function runtime would keep using these.
+// gradient::RegisterOp() ends the process if an op already has a gradient, and a third of
+// TensorFlow's own are wrong or fail (docs/known_differences.md). The function runtime would keep
+// using these.
 
 #include "tensorflow_ext/gradient/registry/function_table.h"
 
@@ -16,9 +16,8 @@
 
 namespace tensorflow::gradient {
 
-// The table of RegisterOp(), which TensorFlow exports but declares in no
-// header. Weak: null in a TensorFlow without it, which then keeps its
-// gradients.
+// The table of RegisterOp(), which TensorFlow exports but declares in no header. Weak: null in a
+// TensorFlow without it, which then keeps its gradients.
 [[gnu::weak]] std::unordered_map<std::string, Creator>* GetOpGradFactory();
 
 }  // namespace tensorflow::gradient
@@ -33,9 +32,8 @@ namespace {
 
 using Table = std::unordered_map<std::string, GradientCreator>;
 
-// A creator that can be replaced while threads run it or copy it from the
-// table. A std::function has several words, so a plain assignment could be
-// torn.
+// A creator that can be replaced while threads run it or copy it from the table. A std::function
+// has several words, so a plain assignment could be torn.
 class Replaceable {
  public:
   explicit Replaceable(const GradientCreator& creator)
@@ -82,11 +80,9 @@ std::mutex& TableMutex() {
 bool IsTensorFlowsEntry(const GradientCreator& entry) {
   if (!entry) return true;
   const auto* replaceable = entry.target<Replaceable>();
-  const auto* function =
-      (replaceable == nullptr ? entry : replaceable->Current())
-          .target<absl::Status (*)(const AttrSlice&, FunctionDef*)>();
-  return function != nullptr &&
-         IsTensorFlows(reinterpret_cast<const void*>(*function));
+  const auto* function = (replaceable == nullptr ? entry : replaceable->Current())
+                             .target<absl::Status (*)(const AttrSlice&, FunctionDef*)>();
+  return function != nullptr && IsTensorFlows(reinterpret_cast<const void*>(*function));
 }
 
 void Replace(const std::string& op, const GradientCreator& creator) {
@@ -95,12 +91,10 @@ void Replace(const std::string& op, const GradientCreator& creator) {
     entry->Replace(creator);
     return;
   }
-  // The old or the new entry says "no gradient", or TensorFlow's macro added
-  // the old one in a library that was loaded later. Such ops are few, so each
-  // may copy the table.
-  PutChangedCopyInPlace(FunctionTable(), [&op, &creator](Table& copy) {
-    copy.at(op) = Entry(creator);
-  });
+  // The old or the new entry says "no gradient", or TensorFlow's macro added the old one in a
+  // library that was loaded later. Such ops are few, so each may copy the table.
+  PutChangedCopyInPlace(FunctionTable(),
+                        [&op, &creator](Table& copy) { copy.at(op) = Entry(creator); });
 }
 
 }  // namespace
@@ -113,8 +107,7 @@ bool AddToFunctionTable(const std::string& op, const GradientCreator& creator) {
   return FunctionTable().emplace(op, Entry(creator)).second;
 }
 
-bool ReplaceInFunctionTable(const std::string& op,
-                            const GradientCreator& creator) {
+bool ReplaceInFunctionTable(const std::string& op, const GradientCreator& creator) {
   if (GetOpGradFactory == nullptr || KeepsTensorFlows()) return false;
   const std::lock_guard<std::mutex> lock(TableMutex());
   const auto entry = FunctionTable().find(op);
@@ -125,8 +118,7 @@ bool ReplaceInFunctionTable(const std::string& op,
   return true;
 }
 
-bool PutIntoFunctionTable(const std::string& op,
-                          const GradientCreator& creator) {
+bool PutIntoFunctionTable(const std::string& op, const GradientCreator& creator) {
   if (GetOpGradFactory == nullptr) return false;
   const std::lock_guard<std::mutex> lock(TableMutex());
   if (FunctionTable().find(op) != FunctionTable().end())

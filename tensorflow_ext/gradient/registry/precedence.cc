@@ -17,9 +17,8 @@ using tensorflow::ops::GradOpRegistry;
 
 namespace {
 
-// A pointer that identifies the loaded file with the code at `address`; null if
-// there is none. dladdr() would also look for the symbol: 2 ms a call in a file
-// as large as TensorFlow's.
+// A pointer that identifies the loaded file with the code at `address`; null if there is none.
+// dladdr() would also look for the symbol: 2 ms a call in a file as large as TensorFlow's.
 const void* FileOf(const void* address) {
   struct Search {
     uintptr_t address;
@@ -45,19 +44,17 @@ const void* FileOf(const void* address) {
 }  // namespace
 
 bool KeepsTensorFlows() {
-  static const bool keeps =
-      IsOnInEnvironment("TFEXT_KEEP_TENSORFLOW_GRADIENTS");
+  static const bool keeps = IsOnInEnvironment("TFEXT_KEEP_TENSORFLOW_GRADIENTS");
   return keeps;
 }
 
 bool IsTensorFlows(const void* code) {
-  // TensorFlow is one file or two: the client interface and the framework. The
-  // address of a member function would not do: it need not be that of its code.
+  // TensorFlow is one file or two: the client interface and the framework. The address of a member
+  // function would not do: it need not be that of its code.
   GradOpRegistry* (*const clients)() = &GradOpRegistry::Global;
   OpRegistry* (*const framework)() = &OpRegistry::Global;
-  static const void* const own[] = {
-      FileOf(reinterpret_cast<const void*>(clients)),
-      FileOf(reinterpret_cast<const void*>(framework))};
+  static const void* const own[] = {FileOf(reinterpret_cast<const void*>(clients)),
+                                    FileOf(reinterpret_cast<const void*>(framework))};
   const void* file = FileOf(code);
   return file != nullptr && (file == own[0] || file == own[1]);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The activations and their derivatives, for host, device and XLA, and one
-// table row for each op that has elementwise kernels (elementwise.h).
+// The activations and their derivatives, for host, device and XLA, and one table row for each op
+// that has elementwise kernels (elementwise.h).
 
 #ifndef TENSORFLOW_EXT_OPS_ACTIVATIONS_ACTIVATIONS_H_
 #define TENSORFLOW_EXT_OPS_ACTIVATIONS_ACTIVATIONS_H_
@@ -31,8 +31,8 @@ struct ReluGrad {
   }
 };
 
-// The Gaussian error linear unit. For |x| >= kGeluLimit, Phi and its
-// approximation are 0 or 1 and their slopes are 0, in every type.
+// The Gaussian error linear unit. For |x| >= kGeluLimit, Phi and its approximation are 0 or 1 and
+// their slopes are 0, in every type.
 constexpr double kGeluLimit = 40;
 
 // x Phi(x), where Phi is the cumulative normal distribution.
@@ -62,8 +62,8 @@ struct GeluExactGrad {
   }
 };
 
-// Phi(x) is about (1 + tanh(u)) / 2 = s(2u), where s is the logistic function
-// and 2u = kGeluScale (x + kGeluCubic x^3).
+// Phi(x) is about (1 + tanh(u)) / 2 = s(2u), where s is the logistic function and 2u = kGeluScale
+// (x + kGeluCubic x^3).
 constexpr double kGeluScale = 1.59576912160573071176;  // 2 sqrt(2 / pi)
 constexpr double kGeluCubic = 0.044715;
 
@@ -97,14 +97,12 @@ struct GeluTanhGrad {
     const T y = Abs(x);
     const T cubic = T(kGeluPowerCubic) * (y * y);
     const T argument = y * (T(kGeluPower) + cubic);
-    const T slope =
-        T(kGeluScale) + T(3 * kGeluScale / kGeluPower) * cubic;  // slope of 2u
+    const T slope = T(kGeluScale) + T(3 * kGeluScale / kGeluPower) * cubic;  // slope of 2u
     const T decay = Exp2OfMinus(argument);
     const T inverse = T(1) / (T(1) + decay);
     const T rest = decay * inverse;
     // The slope is 0 where the power is 0, even times infinity.
-    const T rise = Where(argument > T(kExp2Limit<T>), T(0),
-                         (x * slope) * (rest * inverse));
+    const T rise = Where(argument > T(kExp2Limit<T>), T(0), (x * slope) * (rest * inverse));
     return gradient * (Where(x < T(0), rest, inverse) + rise);
   }
 };
@@ -132,8 +130,7 @@ struct SwiGluGrad {
   static constexpr bool kTwoAtOnce = true;
 
   template <typename T>
-  TENSORFLOW_EXT_HOST_DEVICE Pair<T> operator()(T gradient, T gate,
-                                                T value) const {
+  TENSORFLOW_EXT_HOST_DEVICE Pair<T> operator()(T gradient, T gate, T value) const {
     const Logistic<T> logistic = Sigmoid(gate);
     const T silu = Gated(gate, logistic.value, kExpLimit<T>);
     const T slope = logistic.value + Sloped(gate, logistic.slope, kExpLimit<T>);
@@ -141,13 +138,13 @@ struct SwiGluGrad {
   }
 };
 
-// tanh(softplus(x)) = above / below and its derivative rise / below^2. They
-// need no logarithm. With e = e^x they are
+// tanh(softplus(x)) = above / below and its derivative rise / below^2. They need no logarithm. With
+// e = e^x they are
 //
 //   (e^2 + 2e) / (e^2 + 2e + 2)   and   4e (e + 1) / (e^2 + 2e + 2)^2.
 //
-// The code uses w = e^-|x|, which does not overflow. For x > 0 it multiplies
-// numerator and denominator by w^2 and w^4.
+// The code uses w = e^-|x|, which does not overflow. For x > 0 it multiplies numerator and
+// denominator by w^2 and w^4.
 template <typename T>
 struct TanhOfSoftplus {
   T above, rise, below;
@@ -264,8 +261,8 @@ struct Softshrink {
   float lower, upper;
 };
 
-// The derivative of Hardshrink and Softshrink: the upstream gradient where x is
-// outside [lower, upper] or NaN, else 0.
+// The derivative of Hardshrink and Softshrink: the upstream gradient where x is outside [lower,
+// upper] or NaN, else 0.
 struct ShrinkGrad {
   static constexpr int kArity = 2;
 

@@ -70,8 +70,8 @@ absl::Status GeluGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
 }
 REGISTER_OP_GRADIENT("TfExt>Gelu", GeluGradient);
 
-// f' = Phi + x phi, f'' = (2 - x^2) phi, where phi is the normal density. For
-// the approximate f(x) = x s(u), with the logistic function s of a cubic u,
+// f' = Phi + x phi, f'' = (2 - x^2) phi, where phi is the normal density. For the approximate f(x)
+// = x s(u), with the logistic function s of a cubic u,
 //
 //   f' = s + x s' u',  f'' = s' (2u' + x ((1 - 2s) u'^2 + u'')).
 //
@@ -86,12 +86,9 @@ Value GeluSecond(Gradient& g, Value x) {
   const Value du = square * (3 * kGeluScale * kGeluCubic) + kGeluScale;
   const Value ddu = x * (6 * kGeluScale * kGeluCubic);
   const Value s = Sigmoid(u);
-  return MulNoNan(2 * du + x * ((1 - 2 * s) * Square(du) + ddu),
-                  s * Sigmoid(-u));
+  return MulNoNan(2 * du + x * ((1 - 2 * s) * Square(du) + ddu), s * Sigmoid(-u));
 }
-void GeluGradGrad(Gradient& g) {
-  ReturnUnaryGradGrad(g, GeluSecond, {"approximate"});
-}
+void GeluGradGrad(Gradient& g) { ReturnUnaryGradGrad(g, GeluSecond, {"approximate"}); }
 REGISTER_GRADIENT("TfExt>GeluGrad", GeluGradGrad);
 
 absl::Status SwiGluGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
@@ -113,29 +110,25 @@ absl::Status SwiGluGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
 }
 REGISTER_OP_GRADIENT("TfExt>SwiGlu", SwiGluGradient);
 
-// SwiGluGrad(dy, x, y) is dy y f'(x) and dy f(x), where f(x) = x s(x), s is the
-// logistic function and f'' = s' (2 + x (1 - 2s)). With upstream gradients u
-// and v of its outputs, the gradients are
+// SwiGluGrad(dy, x, y) is dy y f'(x) and dy f(x), where f(x) = x s(x), s is the logistic function
+// and f'' = s' (2 + x (1 - 2s)). With upstream gradients u and v of its outputs, the gradients are
 //
 //   by dy:  u y f'(x) + v f(x)
 //   by x:   dy (u y f''(x) + v f'(x))
 //   by y:   u dy f'(x)
 //
-// SwiGlu and SwiGluGrad compute every term except f''. MulNoNan gives the limit
-// of f'' where x is infinite.
+// SwiGlu and SwiGluGrad compute every term except f''. MulNoNan gives the limit of f'' where x is
+// infinite.
 void SwiGluGradGrad(Gradient& g) {
   const DataType type = g.Input(0).type(), computed = ComputedIn(g.Input(0));
   const Value dy = Cast(g.Input(0), computed), x = Cast(g.Input(1), computed),
               y = Cast(g.Input(2), computed);
-  const Value u = Cast(g.Upstream(0), computed),
-              v = Cast(g.Upstream(1), computed);
+  const Value u = Cast(g.Upstream(0), computed), v = Cast(g.Upstream(1), computed);
 
   const Value s = Sigmoid(x);
   const Value second = MulNoNan(2 + x * (1 - 2 * s), s * Sigmoid(-x));
-  const Value by_dy =
-      g.Call("TfExt>SwiGluGrad", {u, x, y}) + g.Call("TfExt>SwiGlu", {x, v});
-  const Value by_x =
-      dy * u * y * second + g.Call("TfExt>SwiGluGrad", {dy, x, v});
+  const Value by_dy = g.Call("TfExt>SwiGluGrad", {u, x, y}) + g.Call("TfExt>SwiGlu", {x, v});
+  const Value by_x = dy * u * y * second + g.Call("TfExt>SwiGluGrad", {dy, x, v});
   const Value by_y = g.Call("TfExt>SwiGluGrad", {u, x, dy});
   g.Return({Cast(by_dy, type), Cast(by_x, type), Cast(by_y, type)});
 }
@@ -164,8 +157,8 @@ REGISTER_OP_GRADIENT("TfExt>Mish", MishGradient);
 //
 //   f' = t + x t',  f'' = t' (2 + x (1 - s - 2 t s)).
 //
-// 1 - t^2 would cancel, so the code uses 4 s(2u) s(-2u), where t = tanh(u).
-// MulNoNan gives the limit 0 where x is infinite.
+// 1 - t^2 would cancel, so the code uses 4 s(2u) s(-2u), where t = tanh(u). MulNoNan gives the
+// limit 0 where x is infinite.
 Value MishSecond(Gradient& /*g*/, Value x) {
   const Value u = Call("Softplus", {x});
   const Value t = Tanh(u), s = Sigmoid(x);
@@ -194,9 +187,8 @@ absl::Status LishtGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
 }
 REGISTER_OP_GRADIENT("TfExt>Lisht", LishtGradient);
 
-// With t = tanh(x): f' = t + x t', f'' = 2 t' (1 - x t). With the logistic
-// function s, t' = 4 s(2x) s(-2x). Unlike 1 - t^2, this does not cancel.
-// MulNoNan gives the limit 0 where x is infinite.
+// With t = tanh(x): f' = t + x t', f'' = 2 t' (1 - x t). With the logistic function s, t' = 4 s(2x)
+// s(-2x). Unlike 1 - t^2, this does not cancel. MulNoNan gives the limit 0 where x is infinite.
 Value LishtSecond(Gradient& /*g*/, Value x) {
   const Value slope = 4 * Sigmoid(2 * x) * Sigmoid(-2 * x);
   return MulNoNan(2 - 2 * x * Tanh(x), slope);
@@ -228,9 +220,7 @@ REGISTER_OP_GRADIENT("TfExt>Tanhshrink", TanhshrinkGradient);
 Value TanhshrinkSecond(Gradient& /*g*/, Value x) {
   return 8 * Tanh(x) * Sigmoid(2 * x) * Sigmoid(-2 * x);
 }
-void TanhshrinkGradGrad(Gradient& g) {
-  ReturnUnaryGradGrad(g, TanhshrinkSecond);
-}
+void TanhshrinkGradGrad(Gradient& g) { ReturnUnaryGradGrad(g, TanhshrinkSecond); }
 REGISTER_GRADIENT("TfExt>TanhshrinkGrad", TanhshrinkGradGrad);
 
 absl::Status HardshrinkGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
@@ -273,9 +263,7 @@ REGISTER_OP_GRADIENT("TfExt>Softshrink", SoftshrinkGradient);
 
 // The op is piecewise constant in x.
 void ShrinkGradGrad(Gradient& g) {
-  g.Return({g.Call(g.op(), {g.Upstream(), g.Input(1)},
-                   g.AttrsOfOp({"lower", "upper"})),
-            Value()});
+  g.Return({g.Call(g.op(), {g.Upstream(), g.Input(1)}, g.AttrsOfOp({"lower", "upper"})), Value()});
 }
 REGISTER_GRADIENT("TfExt>HardshrinkGrad", ShrinkGradGrad);
 REGISTER_GRADIENT("TfExt>SoftshrinkGrad", ShrinkGradGrad);

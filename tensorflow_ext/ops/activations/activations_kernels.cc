@@ -10,16 +10,15 @@ namespace tensorflow_ext {
 using tensorflow::OpKernelConstruction;
 
 template <typename Approximate, typename Exact>
-absl::Status ReadAttributes(OpKernelConstruction* context,
-                            Choice<Approximate, Exact>* functor) {
+absl::Status ReadAttributes(OpKernelConstruction* context, Choice<Approximate, Exact>* functor) {
   return context->GetAttr("approximate", &functor->is_first);
 }
 
 // The bounds of the shrinkage functions.
 template <typename Functor>
 absl::Status ReadBounds(OpKernelConstruction* context, Functor* functor) {
-  return GetRangeAttrs(context, context->def().op().c_str(), &functor->lower,
-                       &functor->upper, "lower", "upper");
+  return GetRangeAttrs(context, context->def().op().c_str(), &functor->lower, &functor->upper,
+                       "lower", "upper");
 }
 absl::Status ReadAttributes(OpKernelConstruction* context, Hardshrink* f) {
   return ReadBounds(context, f);

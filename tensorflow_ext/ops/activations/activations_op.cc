@@ -17,18 +17,15 @@ namespace {
 // The shape function of an op that has bounds and whose inputs have one shape.
 absl::Status BoundedShape(const char* op, InferenceContext* c) {
   float lower, upper;
-  const absl::Status status =
-      GetRangeAttrs(c, op, &lower, &upper, "lower", "upper");
+  const absl::Status status = GetRangeAttrs(c, op, &lower, &upper, "lower", "upper");
   return status.ok() ? SameShape(op, c, c->num_inputs()) : status;
 }
 
 }  // namespace
 
-// Parts that many ops below share, in the style of TensorFlow's
-// core/ops/math_ops.cc.
+// Parts that many ops below share, in the style of TensorFlow's core/ops/math_ops.cc.
 #define UNARY() Input("x: T").Output("y: T").Attr(kFloatingT)
-#define UNARY_GRADIENT() \
-  Input("gradients: T").Input("x: T").Output("backprops: T").Attr(kFloatingT)
+#define UNARY_GRADIENT() Input("gradients: T").Input("x: T").Output("backprops: T").Attr(kFloatingT)
 #define BOUNDS() Attr("lower: float = -0.5").Attr("upper: float = 0.5")
 
 REGISTER_OP("TfExt>Relu")
@@ -157,10 +154,7 @@ x: Tensor of any shape.
 y: Tensor of the same shape.
 )doc");
 
-REGISTER_OP("TfExt>MishGrad")
-    .UNARY_GRADIENT()
-    .SetShapeFn(SameShapeFn("TfExt>MishGrad"))
-    .Doc(R"doc(
+REGISTER_OP("TfExt>MishGrad").UNARY_GRADIENT().SetShapeFn(SameShapeFn("TfExt>MishGrad")).Doc(R"doc(
 Gradient of Mish: gradients times the derivative of Mish at x, which is 0 at
 -infinity and 1 at infinity.
 
@@ -230,9 +224,7 @@ backprops: Gradient with respect to x; the same shape.
 REGISTER_OP("TfExt>Hardshrink")
     .UNARY()
     .BOUNDS()
-    .SetShapeFn([](InferenceContext* c) {
-      return BoundedShape("TfExt>Hardshrink", c);
-    })
+    .SetShapeFn([](InferenceContext* c) { return BoundedShape("TfExt>Hardshrink", c); })
     .Doc(R"doc(
 Hard shrinkage: x where x < lower or x > upper, else 0, element by element. NaN
 stays NaN.
@@ -253,9 +245,7 @@ upper: Upper bound, >= lower; may be infinity.
 REGISTER_OP("TfExt>HardshrinkGrad")
     .UNARY_GRADIENT()
     .BOUNDS()
-    .SetShapeFn([](InferenceContext* c) {
-      return BoundedShape("TfExt>HardshrinkGrad", c);
-    })
+    .SetShapeFn([](InferenceContext* c) { return BoundedShape("TfExt>HardshrinkGrad", c); })
     .Doc(R"doc(
 Gradient of Hardshrink: gradients where x is outside [lower, upper] or NaN, else 0.
 
@@ -272,9 +262,7 @@ upper: As in Hardshrink.
 REGISTER_OP("TfExt>Softshrink")
     .UNARY()
     .BOUNDS()
-    .SetShapeFn([](InferenceContext* c) {
-      return BoundedShape("TfExt>Softshrink", c);
-    })
+    .SetShapeFn([](InferenceContext* c) { return BoundedShape("TfExt>Softshrink", c); })
     .Doc(R"doc(
 Soft shrinkage: x - lower where x < lower, x - upper where x > upper, else 0,
 element by element. NaN stays NaN.
@@ -296,9 +284,7 @@ upper: Upper bound, >= lower; may be infinity.
 REGISTER_OP("TfExt>SoftshrinkGrad")
     .UNARY_GRADIENT()
     .BOUNDS()
-    .SetShapeFn([](InferenceContext* c) {
-      return BoundedShape("TfExt>SoftshrinkGrad", c);
-    })
+    .SetShapeFn([](InferenceContext* c) { return BoundedShape("TfExt>SoftshrinkGrad", c); })
     .Doc(R"doc(
 Gradient of Softshrink: gradients where x is outside [lower, upper] or NaN, else 0.
 

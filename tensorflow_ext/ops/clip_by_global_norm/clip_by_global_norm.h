@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The arithmetic of ClipByGlobalNorm and its gradient, for host and device, and
-// the interface of their loops.
+// The arithmetic of ClipByGlobalNorm and its gradient, for host and device, and the interface of
+// their loops.
 //
-// All sums, and all products of a value with a factor, are in double, where
-// squares of floats neither overflow nor vanish. Squares of doubles are summed
-// in three ranges of magnitude, each with its own scale (J. L. Blue, "A
-// portable Fortran program to find the Euclidean norm of a vector", ACM TOMS 4,
-// 1978). XLA sums a few floats at a time in such a scale.
+// All sums, and all products of a value with a factor, are in double, where squares of floats
+// neither overflow nor vanish. Squares of doubles are summed in three ranges of magnitude, each
+// with its own scale (J. L. Blue, "A portable Fortran program to find the Euclidean norm of a
+// vector", ACM TOMS 4, 1978). XLA sums a few floats at a time in such a scale.
 
 #ifndef TENSORFLOW_EXT_OPS_CLIP_BY_GLOBAL_NORM_CLIP_BY_GLOBAL_NORM_H_
 #define TENSORFLOW_EXT_OPS_CLIP_BY_GLOBAL_NORM_CLIP_BY_GLOBAL_NORM_H_
@@ -22,8 +21,8 @@ namespace tensorflow_ext {
 
 // ----- Sums over the values -----
 
-// The ranges of magnitude: the middle one, values above kLarge, which are
-// multiplied by kDown, and values below kSmall, which are multiplied by kUp.
+// The ranges of magnitude: the middle one, values above kLarge, which are multiplied by kDown, and
+// values below kSmall, which are multiplied by kUp.
 constexpr int kMiddle = 0, kAbove = 1, kBelow = 2;
 constexpr double kLarge = 0x1p500, kSmall = 0x1p-500;
 constexpr double kDown = 0x1p-600, kUp = 0x1p600;
@@ -41,8 +40,8 @@ struct NormSums {
 template <typename T, bool kProducts>
 constexpr int kNormSums = kRanges<T> * (kProducts ? 2 : 1);
 
-// The terms that a value v with gradient g adds to the sums: squares by range,
-// then products by range. V is double or a vector of doubles.
+// The terms that a value v with gradient g adds to the sums: squares by range, then products by
+// range. V is double or a vector of doubles.
 template <typename T, bool kProducts, typename V>
 TENSORFLOW_EXT_HOST_DEVICE void NormTerms(const V& v, const V& g, V* terms) {
   if constexpr (kRanges<T> == 1) {
@@ -85,17 +84,13 @@ struct GlobalNorm {
 // Combines the two largest ranges that occur. Anything smaller does not count.
 TENSORFLOW_EXT_HOST_DEVICE GlobalNorm ToGlobalNorm(const NormSums& sums) {
   if (sums.squares[kAbove] != 0) {
-    const double root =
-        std::sqrt(sums.squares[kAbove] + sums.squares[kMiddle] * kDown * kDown);
-    const double product =
-        sums.products[kAbove] + sums.products[kMiddle] * kDown;
+    const double root = std::sqrt(sums.squares[kAbove] + sums.squares[kMiddle] * kDown * kDown);
+    const double product = sums.products[kAbove] + sums.products[kMiddle] * kDown;
     return {root * kUp, product / root};
   }
   if (sums.squares[kMiddle] != 0) {
-    const double root =
-        std::sqrt(sums.squares[kMiddle] + sums.squares[kBelow] * kDown * kDown);
-    const double product =
-        sums.products[kMiddle] + sums.products[kBelow] * kDown;
+    const double root = std::sqrt(sums.squares[kMiddle] + sums.squares[kBelow] * kDown * kDown);
+    const double product = sums.products[kMiddle] + sums.products[kBelow] * kDown;
     return {root, product / root};
   }
   if (sums.squares[kBelow] != 0) {
@@ -107,8 +102,8 @@ TENSORFLOW_EXT_HOST_DEVICE GlobalNorm ToGlobalNorm(const NormSums& sums) {
 
 // ----- Factors of the values -----
 
-// The factor of the values for c = clip_norm and n = norm: min(1, c / n). It is
-// NaN where n is not finite, as in tf.clip_by_global_norm.
+// The factor of the values for c = clip_norm and n = norm: min(1, c / n). It is NaN where n is not
+// finite, as in tf.clip_by_global_norm.
 TENSORFLOW_EXT_HOST_DEVICE double ClipScale(double norm, double clip_norm) {
   return (norm > clip_norm ? clip_norm / norm : 1.0) + (norm - norm);
 }
@@ -120,14 +115,15 @@ struct ClipGradFactors {
   double clip_norm;  // the gradient of clip_norm
 };
 
-// With the projection p and the upstream gradient d of the norm: where n > c,
-// s = c / n and the results are
+// With the projection p and the upstream gradient d of the norm: where n > c, s = c / n and the
+// results are
 //
 //   s g + v / n (d - s p)    and    p, the gradient of c.
 //
 // Elsewhere they are g + v / n d and 0. v / n is 0 where n is 0.
-TENSORFLOW_EXT_HOST_DEVICE ClipGradFactors MakeClipGradFactors(
-    const GlobalNorm& global, double clip_norm, double norm_gradient) {
+TENSORFLOW_EXT_HOST_DEVICE ClipGradFactors MakeClipGradFactors(const GlobalNorm& global,
+                                                               double clip_norm,
+                                                               double norm_gradient) {
   const double norm = global.norm, scale = ClipScale(norm, clip_norm);
   const double nan_or_zero = norm - norm;
   if (norm > clip_norm) {
@@ -144,9 +140,8 @@ TENSORFLOW_EXT_HOST_DEVICE double ClipGradValue(double gradient, double value,
 
 // ----- Units of work -----
 
-// A unit is at most this many elements of one tensor. Each unit has its own
-// sums. They are added in order, so the result does not depend on the number of
-// threads.
+// A unit is at most this many elements of one tensor. Each unit has its own sums. They are added in
+// order, so the result does not depend on the number of threads.
 constexpr int64_t kUnitSize = 16384;
 
 TENSORFLOW_EXT_HOST_DEVICE int64_t UnitsOf(int64_t size) {
@@ -165,22 +160,20 @@ TENSORFLOW_EXT_HOST_DEVICE void AddUnit(const NormSums& sums, NormSums* total) {
 // They process `size` elements of `type`. An output may be one of the inputs.
 
 // If `gradients` is null, the products are 0.
-NormSums NormSumsCpu(NumericType type, const void* values,
-                     const void* gradients, int64_t size);
+NormSums NormSumsCpu(NumericType type, const void* values, const void* gradients, int64_t size);
 
 // outputs = scale * values.
-void ScaleValuesCpu(NumericType type, const void* values, double scale,
-                    void* outputs, int64_t size);
+void ScaleValuesCpu(NumericType type, const void* values, double scale, void* outputs,
+                    int64_t size);
 
 // outputs = ClipGradValue(gradients, values, factors).
-void ClipGradValuesCpu(NumericType type, const void* gradients,
-                       const void* values, const ClipGradFactors& factors,
-                       void* outputs, int64_t size);
+void ClipGradValuesCpu(NumericType type, const void* gradients, const void* values,
+                       const ClipGradFactors& factors, void* outputs, int64_t size);
 
 // ----- Launchers (launch.h) -----
 
-// `count` tensors in device memory. The arrays are in host memory. An output
-// may be the value or the gradient of the same index.
+// `count` tensors in device memory. The arrays are in host memory. An output may be the value or
+// the gradient of the same index.
 struct ClipTensors {
   int64_t count;
   const int64_t* sizes;
@@ -197,18 +190,15 @@ inline int64_t TotalUnits(const ClipTensors& tensors) {
   return units;
 }
 
-// outputs = values * ClipScale, and the norm, of `type`. `sums` (TotalUnits
-// elements) and `factors` (one element) are scratch in device memory.
-int LaunchClipByGlobalNorm(NumericType type, const ClipTensors& tensors,
-                           double clip_norm, NormSums* sums,
-                           ClipGradFactors* factors, void* norm, void* stream);
+// outputs = values * ClipScale, and the norm, of `type`. `sums` (TotalUnits elements) and `factors`
+// (one element) are scratch in device memory.
+int LaunchClipByGlobalNorm(NumericType type, const ClipTensors& tensors, double clip_norm,
+                           NormSums* sums, ClipGradFactors* factors, void* norm, void* stream);
 
-// The gradients of values and of clip_norm. `norm_gradient` is in device memory
-// too.
+// The gradients of values and of clip_norm. `norm_gradient` is in device memory too.
 int LaunchClipByGlobalNormGrad(NumericType type, const ClipTensors& tensors,
-                               const void* norm_gradient, double clip_norm,
-                               NormSums* sums, ClipGradFactors* factors,
-                               void* clip_norm_backprop, void* stream);
+                               const void* norm_gradient, double clip_norm, NormSums* sums,
+                               ClipGradFactors* factors, void* clip_norm_backprop, void* stream);
 
 }  // namespace tensorflow_ext
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks of the arguments of ClipByGlobalNorm and its gradient. Shape
-// functions, kernels and XLA lowerings share their error messages.
+// Checks of the arguments of ClipByGlobalNorm and its gradient. Shape functions, kernels and XLA
+// lowerings share their error messages.
 
 #ifndef TENSORFLOW_EXT_OPS_CLIP_BY_GLOBAL_NORM_CLIP_BY_GLOBAL_NORM_CHECKS_H_
 #define TENSORFLOW_EXT_OPS_CLIP_BY_GLOBAL_NORM_CLIP_BY_GLOBAL_NORM_CHECKS_H_
@@ -21,11 +21,9 @@ inline std::string ElementName(const char* name, int index) {
 }
 
 // Reads clip_norm, a scalar >= 0 in host memory.
-inline absl::Status ReadClipNorm(const std::string& op,
-                                 const tensorflow::Tensor& tensor,
+inline absl::Status ReadClipNorm(const std::string& op, const tensorflow::Tensor& tensor,
                                  double* clip_norm) {
-  if (absl::Status s = CheckRank(op, "clip_norm", tensor.shape(), 0, kScalar);
-      !s.ok()) {
+  if (absl::Status s = CheckRank(op, "clip_norm", tensor.shape(), 0, kScalar); !s.ok()) {
     return s;
   }
   *clip_norm = HostScalar(tensor);
@@ -36,9 +34,9 @@ inline absl::Status ReadClipNorm(const std::string& op,
 }
 
 // Checks that upstream gradient `index` has the shape of value `index`.
-inline absl::Status CheckClippedGradient(
-    const std::string& op, int index, const tensorflow::TensorShape& gradient,
-    const tensorflow::TensorShape& value) {
+inline absl::Status CheckClippedGradient(const std::string& op, int index,
+                                         const tensorflow::TensorShape& gradient,
+                                         const tensorflow::TensorShape& value) {
   return CheckShapeOf(op, ElementName("clipped_gradients", index), gradient,
                       ElementName("values", index), value);
 }

@@ -51,8 +51,8 @@ struct Terms {
   }
 };
 
-// For doubles, a comparison selects the sum that a value adds to. In vectors
-// wider than AVX2's, the compiler would split it into single elements.
+// For doubles, a comparison selects the sum that a value adds to. In vectors wider than AVX2's, the
+// compiler would split it into single elements.
 template <typename T, typename Isa>
 struct SumIsa {
   using type = Isa;
@@ -67,8 +67,7 @@ struct SumIsa<double, Avx512> {
 template <typename T, bool kProducts>
 struct SumLoop {
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static NormSums Run(const void* all_values,
-                                            const void* all_gradients,
+  TENSORFLOW_EXT_INLINE static NormSums Run(const void* all_values, const void* all_gradients,
                                             int64_t size) {
     constexpr int kSums = kNormSums<T, kProducts>;
     const T* values = static_cast<const T*>(all_values);
@@ -95,8 +94,8 @@ struct SumLoop {
 
 // outputs = f.scale * x [+ f.along * y]
 template <typename C, bool kBinary>
-TENSORFLOW_EXT_INLINE void Combine(const C* x, const C* y, ClipGradFactors f,
-                                   C* outputs, int64_t size) {
+TENSORFLOW_EXT_INLINE void Combine(const C* x, const C* y, ClipGradFactors f, C* outputs,
+                                   int64_t size) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < size; ++i) {
     const double own = static_cast<double>(x[i]);
@@ -111,9 +110,8 @@ TENSORFLOW_EXT_INLINE void Combine(const C* x, const C* y, ClipGradFactors f,
 template <typename T, bool kBinary>
 struct CombineLoop {
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Run(const void* all_x, const void* all_y,
-                                        ClipGradFactors f, void* all_outputs,
-                                        int64_t size) {
+  TENSORFLOW_EXT_INLINE static void Run(const void* all_x, const void* all_y, ClipGradFactors f,
+                                        void* all_outputs, int64_t size) {
     const T* x = static_cast<const T*>(all_x);
     const T* y = static_cast<const T*>(all_y);
     T* outputs = static_cast<T*>(all_outputs);
@@ -134,28 +132,24 @@ struct CombineLoop {
 
 }  // namespace
 
-NormSums NormSumsCpu(NumericType type, const void* values,
-                     const void* gradients, int64_t size) {
+NormSums NormSumsCpu(NumericType type, const void* values, const void* gradients, int64_t size) {
   return DispatchFloating(type, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    return gradients == nullptr
-               ? RunBest<SumLoop<T, false>>(values, values, size)
-               : RunBest<SumLoop<T, true>>(values, gradients, size);
+    return gradients == nullptr ? RunBest<SumLoop<T, false>>(values, values, size)
+                                : RunBest<SumLoop<T, true>>(values, gradients, size);
   });
 }
 
-void ScaleValuesCpu(NumericType type, const void* values, double scale,
-                    void* outputs, int64_t size) {
+void ScaleValuesCpu(NumericType type, const void* values, double scale, void* outputs,
+                    int64_t size) {
   DispatchFloating(type, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    RunBest<CombineLoop<T, false>>(values, values, ClipGradFactors{scale, 0, 0},
-                                   outputs, size);
+    RunBest<CombineLoop<T, false>>(values, values, ClipGradFactors{scale, 0, 0}, outputs, size);
   });
 }
 
-void ClipGradValuesCpu(NumericType type, const void* gradients,
-                       const void* values, const ClipGradFactors& factors,
-                       void* outputs, int64_t size) {
+void ClipGradValuesCpu(NumericType type, const void* gradients, const void* values,
+                       const ClipGradFactors& factors, void* outputs, int64_t size) {
   DispatchFloating(type, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
     RunBest<CombineLoop<T, true>>(gradients, values, factors, outputs, size);

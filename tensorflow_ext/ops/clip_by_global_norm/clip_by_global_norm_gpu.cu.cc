@@ -8,8 +8,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// One launch processes many tensors. Their pointers are in a kernel parameter,
-// at most kGroup at a time, because parameters may take 4 KiB.
+// One launch processes many tensors. Their pointers are in a kernel parameter, at most kGroup at a
+// time, because parameters may take 4 KiB.
 constexpr int kGroup = 80;
 
 struct TensorGroup {
@@ -30,16 +30,14 @@ cudaError_t ForGroups(const ClipTensors& tensors, Fn fn) {
   int64_t units_before = 0;
   for (int64_t first = 0; first < tensors.count; first += kGroup) {
     TensorGroup group;
-    group.count =
-        static_cast<int>(std::min<int64_t>(kGroup, tensors.count - first));
+    group.count = static_cast<int>(std::min<int64_t>(kGroup, tensors.count - first));
     group.first_unit[0] = 0;
     for (int i = 0; i < group.count; ++i) {
       const int64_t t = first + i;
       group.sizes[i] = tensors.sizes[t];
       group.first_unit[i + 1] = group.first_unit[i] + UnitsOf(tensors.sizes[t]);
       group.values[i] = tensors.values[t];
-      group.gradients[i] =
-          tensors.gradients == nullptr ? nullptr : tensors.gradients[t];
+      group.gradients[i] = tensors.gradients == nullptr ? nullptr : tensors.gradients[t];
       group.outputs[i] = tensors.outputs[t];
     }
     if (group.units() == 0) continue;
@@ -68,8 +66,7 @@ struct Unit {
   int64_t begin, size;
 };
 
-__device__ __forceinline__ Unit FindUnit(const TensorGroup& group,
-                                         int64_t unit) {
+__device__ __forceinline__ Unit FindUnit(const TensorGroup& group, int64_t unit) {
   int low = 0, high = group.count;  // first_unit[low] <= unit < [high]
   while (high - low > 1) {
     const int middle = (low + high) / 2;
@@ -83,17 +80,13 @@ __device__ __forceinline__ Unit FindUnit(const TensorGroup& group,
   return {low, begin, min(kUnitSize, group.sizes[low] - begin)};
 }
 
-// The number of full packs at the start of a unit; 0 if an operand is not
-// aligned.
+// The number of full packs at the start of a unit; 0 if an operand is not aligned.
 template <typename T>
-__device__ __forceinline__ int PacksOf(const Unit& unit, const void* x,
-                                       const void* y, const void* z) {
-  const uintptr_t bits = reinterpret_cast<uintptr_t>(x) |
-                         reinterpret_cast<uintptr_t>(y) |
+__device__ __forceinline__ int PacksOf(const Unit& unit, const void* x, const void* y,
+                                       const void* z) {
+  const uintptr_t bits = reinterpret_cast<uintptr_t>(x) | reinterpret_cast<uintptr_t>(y) |
                          reinterpret_cast<uintptr_t>(z);
-  return bits % sizeof(Pack<T>) == 0
-             ? static_cast<int>(unit.size / Pack<T>::kSize)
-             : 0;
+  return bits % sizeof(Pack<T>) == 0 ? static_cast<int>(unit.size / Pack<T>::kSize) : 0;
 }
 
 // The block's sum of each of `values`, in a fixed order. Thread 0 has it.
@@ -121,8 +114,8 @@ __device__ __forceinline__ void BlockSum(double (&values)[kCount]) {
 }
 
 template <typename T, bool kProducts>
-__device__ __forceinline__ void AddTerms(
-    T value, T gradient, double (&sums)[kNormSums<T, kProducts>]) {
+__device__ __forceinline__ void AddTerms(T value, T gradient,
+                                         double (&sums)[kNormSums<T, kProducts>]) {
   double terms[kNormSums<T, kProducts>];
   NormTerms<T, kProducts>(static_cast<double>(ToCompute(value)),
                           static_cast<double>(ToCompute(gradient)), terms);
@@ -137,12 +130,10 @@ __global__ void __launch_bounds__(kBlockThreads)
   constexpr int kSums = kNormSums<T, kProducts>;
   for (int64_t u = blockIdx.x; u < group.units(); u += gridDim.x) {
     const Unit unit = FindUnit(group, u);
-    const T* values =
-        static_cast<const T*>(group.values[unit.tensor]) + unit.begin;
+    const T* values = static_cast<const T*>(group.values[unit.tensor]) + unit.begin;
     const T* gradients = values;
     if constexpr (kProducts) {
-      gradients =
-          static_cast<const T*>(group.gradients[unit.tensor]) + unit.begin;
+      gradients = static_cast<const T*>(group.gradients[unit.tensor]) + unit.begin;
     }
     const int size = static_cast<int>(unit.size);
     const int packs = PacksOf<T>(unit, values, gradients, nullptr);
@@ -160,8 +151,7 @@ __global__ void __launch_bounds__(kBlockThreads)
         AddTerms<T, kProducts>(v.values[j], g.values[j], own);
       }
     }
-    for (int i = packs * Pack<T>::kSize + threadIdx.x; i < size;
-         i += kBlockThreads) {
+    for (int i = packs * Pack<T>::kSize + threadIdx.x; i < size; i += kBlockThreads) {
       AddTerms<T, kProducts>(values[i], gradients[i], own);
     }
     BlockSum(own);
@@ -169,13 +159,11 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// The factors and the op's scalar output, from the sums of all units. It runs
-// in one block.
+// The factors and the op's scalar output, from the sums of all units. It runs in one block.
 template <typename T, bool kGradient>
 __global__ void __launch_bounds__(kBlockThreads)
-    ClipFactorsKernel(const NormSums* sums, int64_t units, double clip_norm,
-                      const T* norm_gradient, ClipGradFactors* factors,
-                      T* scalar) {
+    ClipFactorsKernel(const NormSums* sums, int64_t units, double clip_norm, const T* norm_gradient,
+                      ClipGradFactors* factors, T* scalar) {
   double own[6] = {};
   for (int64_t u = threadIdx.x; u < units; u += kBlockThreads) {
 #pragma unroll
@@ -186,12 +174,11 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
   BlockSum(own);
   if (threadIdx.x != 0) return;
-  const GlobalNorm global =
-      ToGlobalNorm({{own[0], own[1], own[2]}, {own[3], own[4], own[5]}});
+  const GlobalNorm global = ToGlobalNorm({{own[0], own[1], own[2]}, {own[3], own[4], own[5]}});
   double result;
   if constexpr (kGradient) {
-    *factors = MakeClipGradFactors(
-        global, clip_norm, static_cast<double>(ToCompute(*norm_gradient)));
+    *factors =
+        MakeClipGradFactors(global, clip_norm, static_cast<double>(ToCompute(*norm_gradient)));
     result = factors->clip_norm;
   } else {
     *factors = {ClipScale(global.norm, clip_norm), 0, 0};
@@ -202,20 +189,17 @@ __global__ void __launch_bounds__(kBlockThreads)
 
 template <typename T>
 __device__ __forceinline__ T Combine(T x, T y, const ClipGradFactors& factors) {
-  return FromCompute<T>(static_cast<ComputeType<T>>(
-      ClipGradValue(static_cast<double>(ToCompute(x)),
-                    static_cast<double>(ToCompute(y)), factors)));
+  return FromCompute<T>(static_cast<ComputeType<T>>(ClipGradValue(
+      static_cast<double>(ToCompute(x)), static_cast<double>(ToCompute(y)), factors)));
 }
 
 template <typename T>
 __device__ __forceinline__ T Scaled(T x, double scale) {
-  return FromCompute<T>(
-      static_cast<ComputeType<T>>(scale * static_cast<double>(ToCompute(x))));
+  return FromCompute<T>(static_cast<ComputeType<T>>(scale * static_cast<double>(ToCompute(x))));
 }
 
-// The outputs, with one block per unit. The thread that writes an element also
-// reads it, so the output may be an input. In that case, nothing is written if
-// the values do not change.
+// The outputs, with one block per unit. The thread that writes an element also reads it, so the
+// output may be an input. In that case, nothing is written if the values do not change.
 template <typename T, bool kGradient>
 __global__ void __launch_bounds__(kBlockThreads)
     ClipOutputsKernel(const __grid_constant__ TensorGroup group,
@@ -224,8 +208,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   const bool unchanged = factors.scale == 1 && factors.along == 0;
   for (int64_t u = blockIdx.x; u < group.units(); u += gridDim.x) {
     const Unit unit = FindUnit(group, u);
-    const T* values =
-        static_cast<const T*>(group.values[unit.tensor]) + unit.begin;
+    const T* values = static_cast<const T*>(group.values[unit.tensor]) + unit.begin;
     const T* x = values;  // the values that are scaled
     if constexpr (kGradient) {
       x = static_cast<const T*>(group.gradients[unit.tensor]) + unit.begin;
@@ -251,8 +234,7 @@ __global__ void __launch_bounds__(kBlockThreads)
       }
       reinterpret_cast<Pack<T>*>(output)[i] = own;
     }
-    for (int i = packs * Pack<T>::kSize + threadIdx.x; i < size;
-         i += kBlockThreads) {
+    for (int i = packs * Pack<T>::kSize + threadIdx.x; i < size; i += kBlockThreads) {
       if constexpr (kGradient) {
         output[i] = Combine(x[i], values[i], factors);
       } else {
@@ -264,22 +246,20 @@ __global__ void __launch_bounds__(kBlockThreads)
 
 // Computes the sums of all units, the factors and the outputs, for both ops.
 template <bool kGradient>
-int Launch(NumericType type, const ClipTensors& tensors,
-           const void* norm_gradient, double clip_norm, NormSums* sums,
-           ClipGradFactors* factors, void* scalar, cudaStream_t stream) {
+int Launch(NumericType type, const ClipTensors& tensors, const void* norm_gradient,
+           double clip_norm, NormSums* sums, ClipGradFactors* factors, void* scalar,
+           cudaStream_t stream) {
   return DispatchFloating(type, [&](auto tag) -> int {
     using T = TypeOf<decltype(tag)>;
-    cudaError_t error =
-        ForGroups(tensors, [&](const TensorGroup& group, int64_t first) {
-          NormSumsKernel<T, kGradient>
-              <<<UnitBlocks(group), kBlockThreads, 0, stream>>>(group,
-                                                                sums + first);
-          return cudaGetLastError();
-        });
+    cudaError_t error = ForGroups(tensors, [&](const TensorGroup& group, int64_t first) {
+      NormSumsKernel<T, kGradient>
+          <<<UnitBlocks(group), kBlockThreads, 0, stream>>>(group, sums + first);
+      return cudaGetLastError();
+    });
     if (error != cudaSuccess) return error;
     ClipFactorsKernel<T, kGradient><<<1, kBlockThreads, 0, stream>>>(
-        sums, TotalUnits(tensors), clip_norm,
-        static_cast<const T*>(norm_gradient), factors, static_cast<T*>(scalar));
+        sums, TotalUnits(tensors), clip_norm, static_cast<const T*>(norm_gradient), factors,
+        static_cast<T*>(scalar));
     error = cudaGetLastError();
     if (error != cudaSuccess) return error;
     return ForGroups(tensors, [&](const TensorGroup& group, int64_t) {
@@ -292,19 +272,17 @@ int Launch(NumericType type, const ClipTensors& tensors,
 
 }  // namespace
 
-int LaunchClipByGlobalNorm(NumericType type, const ClipTensors& tensors,
-                           double clip_norm, NormSums* sums,
-                           ClipGradFactors* factors, void* norm, void* stream) {
+int LaunchClipByGlobalNorm(NumericType type, const ClipTensors& tensors, double clip_norm,
+                           NormSums* sums, ClipGradFactors* factors, void* norm, void* stream) {
   return Launch<false>(type, tensors, nullptr, clip_norm, sums, factors, norm,
                        static_cast<cudaStream_t>(stream));
 }
 
 int LaunchClipByGlobalNormGrad(NumericType type, const ClipTensors& tensors,
-                               const void* norm_gradient, double clip_norm,
-                               NormSums* sums, ClipGradFactors* factors,
-                               void* clip_norm_backprop, void* stream) {
-  return Launch<true>(type, tensors, norm_gradient, clip_norm, sums, factors,
-                      clip_norm_backprop, static_cast<cudaStream_t>(stream));
+                               const void* norm_gradient, double clip_norm, NormSums* sums,
+                               ClipGradFactors* factors, void* clip_norm_backprop, void* stream) {
+  return Launch<true>(type, tensors, norm_gradient, clip_norm, sums, factors, clip_norm_backprop,
+                      static_cast<cudaStream_t>(stream));
 }
 
 }  // namespace tensorflow_ext

@@ -14,9 +14,8 @@ void ClipByGlobalNormGradient(Gradient& g) {
   const Value norm_gradient = clipped_gradients.back();
   clipped_gradients.pop_back();
   const Value clip_norm = g.Input(g.num_inputs() - 1);
-  g.Return(CallAll(
-      "TfExt>ClipByGlobalNormGrad",
-      {clipped_gradients, norm_gradient, g.Inputs("values"), clip_norm}));
+  g.Return(CallAll("TfExt>ClipByGlobalNormGrad",
+                   {clipped_gradients, norm_gradient, g.Inputs("values"), clip_norm}));
 }
 REGISTER_GRADIENT("TfExt>ClipByGlobalNorm", ClipByGlobalNormGradient);
 
@@ -52,8 +51,7 @@ void ClipByGlobalNormGradGradient(Gradient& grad) {
   e.pop_back();
 
   // Computes only the norm: a clip_norm of infinity clips nothing.
-  const Value no_clip =
-      grad.Scalar(std::numeric_limits<double>::infinity(), computed);
+  const Value no_clip = grad.Scalar(std::numeric_limits<double>::infinity(), computed);
   const Value n = CallAll("TfExt>ClipByGlobalNorm", {v, no_clip}).back();
   const Value inverse = DivNoNan(1, n);
   Values u;  // v / n
@@ -72,8 +70,7 @@ void ClipByGlobalNormGradGradient(Gradient& grad) {
   gradients.push_back(q);
   const Value of_e = (d - sigma * p) * inverse;
   const Value of_g = along_u * inverse;
-  const Value of_u =
-      (sigma * r + q * d + p * h - 3 * (q * p * sigma)) * inverse;
+  const Value of_u = (sigma * r + q * d + p * h - 3 * (q * p * sigma)) * inverse;
   for (size_t i = 0; i < v.size(); ++i) {
     gradients.push_back(of_e * e[i] + of_g * g[i] - of_u * u[i]);
   }

@@ -26,11 +26,10 @@ struct Scratch {
   ClipGradFactors* factors = nullptr;
 };
 
-absl::Status AllocateScratch(OpKernelContext* context, int64_t units,
-                             Scratch* scratch) {
+absl::Status AllocateScratch(OpKernelContext* context, int64_t units, Scratch* scratch) {
   const int64_t bytes = units * sizeof(NormSums) + sizeof(ClipGradFactors);
-  const absl::Status status = context->allocate_temp(
-      tensorflow::DT_UINT8, TensorShape({bytes}), &scratch->tensor);
+  const absl::Status status =
+      context->allocate_temp(tensorflow::DT_UINT8, TensorShape({bytes}), &scratch->tensor);
   if (!status.ok()) return status;
   scratch->sums = static_cast<NormSums*>(Data(&scratch->tensor));
   scratch->factors = reinterpret_cast<ClipGradFactors*>(scratch->sums + units);
@@ -50,23 +49,21 @@ class ClipOpBase : public TypedOp {
       arguments->sizes.push_back(value.NumElements());
       arguments->values.push_back(Data(value));
     }
-    return ReadClipNorm(type_string(), context->input(first + count),
-                        &arguments->clip_norm);
+    return ReadClipNorm(type_string(), context->input(first + count), &arguments->clip_norm);
   }
 };
 
 // ----- On the CPU -----
 
-// The sums go from the first unit to the last. The outputs go from the last to
-// the first, because the values read last are still in the caches.
+// The sums go from the first unit to the last. The outputs go from the last to the first, because
+// the values read last are still in the caches.
 enum class Order { kFirstToLast, kLastToFirst };
 
-// Calls fn(unit, tensor, start, size) for all units of the tensors, in
-// parallel. start is the index of the unit's first element in its tensor.
-// `bytes` is the memory traffic per element.
+// Calls fn(unit, tensor, start, size) for all units of the tensors, in parallel. start is the index
+// of the unit's first element in its tensor. `bytes` is the memory traffic per element.
 template <typename Fn>
-void ForUnits(OpKernelContext* context, const std::vector<int64_t>& sizes,
-              Order order, int64_t bytes, const Fn& fn) {
+void ForUnits(OpKernelContext* context, const std::vector<int64_t>& sizes, Order order,
+              int64_t bytes, const Fn& fn) {
   std::vector<int64_t> first(1, 0);  // first units, then the total
   int64_t elements = 0;
   for (const int64_t size : sizes) {
@@ -75,16 +72,14 @@ void ForUnits(OpKernelContext* context, const std::vector<int64_t>& sizes,
   }
   const int64_t units = first.back();
   if (units == 0) return;
-  // The loops wait for memory, at 8 bytes a cycle. The calls of a unit cost
-  // extra.
+  // The loops wait for memory, at 8 bytes a cycle. The calls of a unit cost extra.
   const int64_t unit_cost = bytes * (elements / units) / 8 + 100;
   Parallel(context, units, unit_cost, [&](int64_t begin, int64_t end) {
     const auto unit_of = [&](int64_t i) {
       return order == Order::kFirstToLast ? i : units - 1 - i;
     };
     int64_t tensor =
-        std::upper_bound(first.begin(), first.end(), unit_of(begin)) -
-        first.begin() - 1;
+        std::upper_bound(first.begin(), first.end(), unit_of(begin)) - first.begin() - 1;
     for (int64_t i = begin; i < end; ++i) {
       const int64_t unit = unit_of(i);
       while (unit < first[tensor]) --tensor;
@@ -96,8 +91,7 @@ void ForUnits(OpKernelContext* context, const std::vector<int64_t>& sizes,
 }
 
 int64_t SizeOf(NumericType type) {
-  return DispatchFloating(
-      type, [](auto tag) -> int64_t { return sizeof(TypeOf<decltype(tag)>); });
+  return DispatchFloating(type, [](auto tag) -> int64_t { return sizeof(TypeOf<decltype(tag)>); });
 }
 
 // Both ops on the CPU: first the sums over all units, then the outputs.
@@ -115,15 +109,12 @@ class ClipCpuOpBase : public ClipOpBase {
     const absl::Status status = AllocateScratch(context, units, &scratch);
     if (!status.ok()) return status;
     const bool has_gradients = !arguments.gradients.empty();
-    ForUnits(
-        context, arguments.sizes, Order::kFirstToLast,
-        (has_gradients ? 2 : 1) * element_size_,
-        [&](int64_t unit, int64_t tensor, int64_t start, int64_t size) {
-          scratch.sums[unit] = NormSumsCpu(
-              type_, At(arguments.values[tensor], start),
-              has_gradients ? At(arguments.gradients[tensor], start) : nullptr,
-              size);
-        });
+    ForUnits(context, arguments.sizes, Order::kFirstToLast, (has_gradients ? 2 : 1) * element_size_,
+             [&](int64_t unit, int64_t tensor, int64_t start, int64_t size) {
+               scratch.sums[unit] = NormSumsCpu(
+                   type_, At(arguments.values[tensor], start),
+                   has_gradients ? At(arguments.gradients[tensor], start) : nullptr, size);
+             });
     NormSums total = {};
     for (int64_t u = 0; u < units; ++u) AddUnit(scratch.sums[u], &total);
     *norm = ToGlobalNorm(total);
@@ -138,16 +129,13 @@ class ClipCpuOpBase : public ClipOpBase {
     return static_cast<char*>(data) + index * element_size_;
   }
 
-  absl::Status SetScalar(OpKernelContext* context, int index,
-                         double value) const {
+  absl::Status SetScalar(OpKernelContext* context, int index, double value) const {
     Tensor* output = nullptr;
-    const absl::Status status =
-        context->allocate_output(index, TensorShape({}), &output);
+    const absl::Status status = context->allocate_output(index, TensorShape({}), &output);
     if (!status.ok()) return status;
     DispatchFloating(type_, [&](auto tag) {
       using T = TypeOf<decltype(tag)>;
-      *static_cast<T*>(Data(output)) =
-          FromCompute<T>(static_cast<ComputeType<T>>(value));
+      *static_cast<T*>(Data(output)) = FromCompute<T>(static_cast<ComputeType<T>>(value));
     });
     return absl::OkStatus();
   }
@@ -185,24 +173,21 @@ class ClipCpuOp final : public ClipCpuOpBase {
              });
   }
 };
-REGISTER_KERNEL_BUILDER(Name("TfExt>ClipByGlobalNorm").Device(DEVICE_CPU),
-                        ClipCpuOp);
+REGISTER_KERNEL_BUILDER(Name("TfExt>ClipByGlobalNorm").Device(DEVICE_CPU), ClipCpuOp);
 
 // Reads the gradients too. There are as many as values.
-absl::Status ReadGradients(const OpKernel& op, OpKernelContext* context,
-                           int count, Arguments* arguments) {
+absl::Status ReadGradients(const OpKernel& op, OpKernelContext* context, int count,
+                           Arguments* arguments) {
   for (int i = 0; i < count; ++i) {
     const Tensor& gradient = context->input(i);
-    if (absl::Status s =
-            CheckClippedGradient(op.type_string(), i, gradient.shape(),
-                                 context->input(count + 1 + i).shape());
+    if (absl::Status s = CheckClippedGradient(op.type_string(), i, gradient.shape(),
+                                              context->input(count + 1 + i).shape());
         !s.ok()) {
       return s;
     }
     arguments->gradients.push_back(Data(gradient));
   }
-  return CheckRank(op.type_string(), "norm_gradient",
-                   context->input(count).shape(), 0, kScalar);
+  return CheckRank(op.type_string(), "norm_gradient", context->input(count).shape(), 0, kScalar);
 }
 
 class ClipGradCpuOp final : public ClipCpuOpBase {
@@ -216,8 +201,8 @@ class ClipGradCpuOp final : public ClipCpuOpBase {
     OP_REQUIRES_OK(context, ReadGradients(*this, context, count, &arguments));
     GlobalNorm global;
     OP_REQUIRES_OK(context, ComputeNorm(context, arguments, &global));
-    const ClipGradFactors factors = MakeClipGradFactors(
-        global, arguments.clip_norm, HostScalar(context->input(count)));
+    const ClipGradFactors factors =
+        MakeClipGradFactors(global, arguments.clip_norm, HostScalar(context->input(count)));
     OP_REQUIRES_OK(context, SetScalar(context, count, factors.clip_norm));
     if (factors.scale == 1 && factors.along == 0) {
       for (int i = 0; i < count; ++i) context->set_output(i, context->input(i));
@@ -227,8 +212,7 @@ class ClipGradCpuOp final : public ClipCpuOpBase {
     for (int i = 0; i < count; ++i) {
       Tensor* output = nullptr;
       OP_REQUIRES_OK(context, context->forward_input_or_allocate_output(
-                                  {i, count + 1 + i}, i,
-                                  context->input(i).shape(), &output));
+                                  {i, count + 1 + i}, i, context->input(i).shape(), &output));
       outputs[i] = Data(output);
     }
     ForUnits(context, arguments.sizes, Order::kLastToFirst, 3 * element_size_,
@@ -239,8 +223,7 @@ class ClipGradCpuOp final : public ClipCpuOpBase {
              });
   }
 };
-REGISTER_KERNEL_BUILDER(Name("TfExt>ClipByGlobalNormGrad").Device(DEVICE_CPU),
-                        ClipGradCpuOp);
+REGISTER_KERNEL_BUILDER(Name("TfExt>ClipByGlobalNormGrad").Device(DEVICE_CPU), ClipGradCpuOp);
 
 // ----- On the GPU -----
 
@@ -249,8 +232,7 @@ REGISTER_KERNEL_BUILDER(Name("TfExt>ClipByGlobalNormGrad").Device(DEVICE_CPU),
 class ClipGpuOp final : public ClipOpBase {
  public:
   explicit ClipGpuOp(OpKernelConstruction* context)
-      : ClipOpBase(context),
-        is_gradient_(context->num_outputs() != context->num_inputs()) {}
+      : ClipOpBase(context), is_gradient_(context->num_outputs() != context->num_inputs()) {}
 
   void Compute(OpKernelContext* context) override {
     const int count = context->num_outputs() - 1;
@@ -263,41 +245,33 @@ class ClipGpuOp final : public ClipOpBase {
     std::vector<void*> outputs(count);
     for (int i = 0; i < count; ++i) {
       Tensor* output = nullptr;
-      OP_REQUIRES_OK(
-          context, context->forward_input_or_allocate_output(
-                       {i, first + i}, i, context->input(i).shape(), &output));
+      OP_REQUIRES_OK(context, context->forward_input_or_allocate_output(
+                                  {i, first + i}, i, context->input(i).shape(), &output));
       outputs[i] = Data(output);
     }
     Tensor* scalar = nullptr;
-    OP_REQUIRES_OK(context,
-                   context->allocate_output(count, TensorShape({}), &scalar));
-    const ClipTensors tensors = {
-        count, arguments.sizes.data(), arguments.values.data(),
-        is_gradient_ ? arguments.gradients.data() : nullptr, outputs.data()};
+    OP_REQUIRES_OK(context, context->allocate_output(count, TensorShape({}), &scalar));
+    const ClipTensors tensors = {count, arguments.sizes.data(), arguments.values.data(),
+                                 is_gradient_ ? arguments.gradients.data() : nullptr,
+                                 outputs.data()};
     Scratch scratch;
-    OP_REQUIRES_OK(context,
-                   AllocateScratch(context, TotalUnits(tensors), &scratch));
+    OP_REQUIRES_OK(context, AllocateScratch(context, TotalUnits(tensors), &scratch));
     const int error =
-        is_gradient_ ? LaunchClipByGlobalNormGrad(
-                           type_, tensors, Data(context->input(count)),
-                           arguments.clip_norm, scratch.sums, scratch.factors,
-                           Data(scalar), GpuStream(context))
-                     : LaunchClipByGlobalNorm(
-                           type_, tensors, arguments.clip_norm, scratch.sums,
-                           scratch.factors, Data(scalar), GpuStream(context));
+        is_gradient_ ? LaunchClipByGlobalNormGrad(type_, tensors, Data(context->input(count)),
+                                                  arguments.clip_norm, scratch.sums,
+                                                  scratch.factors, Data(scalar), GpuStream(context))
+                     : LaunchClipByGlobalNorm(type_, tensors, arguments.clip_norm, scratch.sums,
+                                              scratch.factors, Data(scalar), GpuStream(context));
     OP_REQUIRES_OK(context, LaunchStatus(*this, error));
   }
 
  private:
   const bool is_gradient_;
 };
-REGISTER_KERNEL_BUILDER(
-    Name("TfExt>ClipByGlobalNorm").Device(DEVICE_GPU).HostMemory("clip_norm"),
-    ClipGpuOp);
-REGISTER_KERNEL_BUILDER(Name("TfExt>ClipByGlobalNormGrad")
-                            .Device(DEVICE_GPU)
-                            .HostMemory("clip_norm"),
+REGISTER_KERNEL_BUILDER(Name("TfExt>ClipByGlobalNorm").Device(DEVICE_GPU).HostMemory("clip_norm"),
                         ClipGpuOp);
+REGISTER_KERNEL_BUILDER(
+    Name("TfExt>ClipByGlobalNormGrad").Device(DEVICE_GPU).HostMemory("clip_norm"), ClipGpuOp);
 #endif
 
 }  // namespace

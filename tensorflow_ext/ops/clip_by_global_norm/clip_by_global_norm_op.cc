@@ -16,8 +16,7 @@ absl::Status ClipShape(InferenceContext* c) {
   for (int i = 0; i < count; ++i) c->set_output(i, c->input(i));
   c->set_output(count, c->Scalar());
   ShapeHandle scalar;
-  return InferRank(c, "TfExt>ClipByGlobalNorm", "clip_norm", count, 0, kScalar,
-                   &scalar);
+  return InferRank(c, "TfExt>ClipByGlobalNorm", "clip_norm", count, 0, kScalar, &scalar);
 }
 
 // Inputs: count gradients, the norm's gradient, count values, clip_norm.
@@ -26,9 +25,8 @@ absl::Status ClipGradShape(InferenceContext* c) {
   const int count = c->num_inputs() / 2 - 1;
   for (int i = 0; i < count; ++i) {
     ShapeHandle shape;
-    if (absl::Status s = InferShapeOf(
-            c, kOp, ElementName("clipped_gradients", i), i,
-            ElementName("values", i), c->input(count + 1 + i), &shape);
+    if (absl::Status s = InferShapeOf(c, kOp, ElementName("clipped_gradients", i), i,
+                                      ElementName("values", i), c->input(count + 1 + i), &shape);
         !s.ok()) {
       return s;
     }
@@ -36,9 +34,7 @@ absl::Status ClipGradShape(InferenceContext* c) {
   }
   c->set_output(count, c->Scalar());
   ShapeHandle scalar;
-  if (absl::Status s =
-          InferRank(c, kOp, "norm_gradient", count, 0, kScalar, &scalar);
-      !s.ok()) {
+  if (absl::Status s = InferRank(c, kOp, "norm_gradient", count, 0, kScalar, &scalar); !s.ok()) {
     return s;
   }
   return InferRank(c, kOp, "clip_norm", 2 * count + 1, 0, kScalar, &scalar);

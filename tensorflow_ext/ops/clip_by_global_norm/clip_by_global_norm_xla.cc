@@ -14,18 +14,15 @@ using tensorflow::TensorShape;
 using xla::Select;
 using xla::XlaOp;
 
-// As in clip_by_global_norm.h, everything is in double, and doubles have three
-// ranges of magnitude. But XLA sums doubles several times as slowly as floats,
-// so many floats are summed as floats, kTogether at a time, times the power of
-// two that brings a tensor's largest value near 1.
+// As in clip_by_global_norm.h, everything is in double, and doubles have three ranges of magnitude.
+// But XLA sums doubles several times as slowly as floats, so many floats are summed as floats,
+// kTogether at a time, times the power of two that brings a tensor's largest value near 1.
 
 constexpr int64_t kMany = 1 << 14, kTogether = 16;
 
 XlaOp ToDouble(XlaOp x) { return xla::ConvertElementType(x, xla::F64); }
 
-XlaOp Double(LoweringContext* context, int input) {
-  return ToDouble(context->Input(input));
-}
+XlaOp Double(LoweringContext* context, int input) { return ToDouble(context->Input(input)); }
 
 XlaOp DoubleConstant(LoweringContext* context, double value) {
   return xla::ConstantR0(context->builder(), xla::F64, value);
@@ -48,15 +45,13 @@ Norm ToNorm(LoweringContext* context, const Sums& sums) {
   const auto choose = [&](XlaOp above, XlaOp middle, XlaOp below) {
     return Select(is_above, above, Select(is_middle, middle, below));
   };
-  const XlaOp root = xla::Sqrt(choose(
-      squares[kAbove] + squares[kMiddle] * kDown * kDown,
-      squares[kMiddle] + squares[kBelow] * kDown * kDown, squares[kBelow]));
-  const XlaOp product =
-      choose(products[kAbove] + products[kMiddle] * kDown,
-             products[kMiddle] + products[kBelow] * kDown, products[kBelow]);
-  const XlaOp unit =
-      choose(DoubleConstant(context, kUp), DoubleConstant(context, 1),
-             DoubleConstant(context, kDown));
+  const XlaOp root =
+      xla::Sqrt(choose(squares[kAbove] + squares[kMiddle] * kDown * kDown,
+                       squares[kMiddle] + squares[kBelow] * kDown * kDown, squares[kBelow]));
+  const XlaOp product = choose(products[kAbove] + products[kMiddle] * kDown,
+                               products[kMiddle] + products[kBelow] * kDown, products[kBelow]);
+  const XlaOp unit = choose(DoubleConstant(context, kUp), DoubleConstant(context, 1),
+                            DoubleConstant(context, kDown));
   const XlaOp is_zero = !(is_above | is_middle | is_below);
   return {root * unit, Select(is_zero, 0, product / root)};
 }
@@ -82,8 +77,8 @@ void AddFew(LoweringContext* context, int input, int gradients, Sums* sums) {
   if (gradients >= 0) add(v * Double(context, gradients), sums->products);
 }
 
-// Floats in parts whose columns are summed as floats: one part of kTogether
-// rows, and one row with the rest.
+// Floats in parts whose columns are summed as floats: one part of kTogether rows, and one row with
+// the rest.
 struct Columns {
   std::vector<XlaOp> parts;
   XlaOp scale;  // the power of two that multiplies them
@@ -94,22 +89,19 @@ Columns ToColumns(XlaOp x, int64_t size) {
   const XlaOp flat = xla::Reshape(x, {size});
   Columns result;
   const auto add_part = [&](int64_t begin, int64_t end, int64_t rows) {
-    result.parts.push_back(xla::Reshape(xla::SliceInDim(flat, begin, end, 0),
-                                        {rows, (end - begin) / rows}));
+    result.parts.push_back(
+        xla::Reshape(xla::SliceInDim(flat, begin, end, 0), {rows, (end - begin) / rows}));
   };
   add_part(0, rest, kTogether);
   if (rest < size) add_part(rest, size, 1);
   XlaOp largest = xla::ScalarLike(x, 0);
   for (const XlaOp part : result.parts) {
-    largest = xla::Max(
-        largest, xla::ReduceMaxAll(xla::ReduceMax(xla::Abs(part), {0}), 0));
+    largest = xla::Max(largest, xla::ReduceMaxAll(xla::ReduceMax(xla::Abs(part), {0}), 0));
   }
   // The power of two with the negated exponent of the largest value.
   constexpr int64_t kOne = 1 << 23;
-  const XlaOp exponent =
-      xla::BitcastConvertType(largest, xla::S32) & (255 * kOne);
-  result.scale = xla::BitcastConvertType(
-      xla::Max(xla::Sub(254 * kOne, exponent), kOne), xla::F32);
+  const XlaOp exponent = xla::BitcastConvertType(largest, xla::S32) & (255 * kOne);
+  result.scale = xla::BitcastConvertType(xla::Max(xla::Sub(254 * kOne, exponent), kOne), xla::F32);
   for (XlaOp& part : result.parts) part = part * result.scale;
   return result;
 }
@@ -123,8 +115,7 @@ void AddProducts(const Columns& x, const Columns& y, XlaOp* sum) {
 }
 
 // Like AddFew, for many floats.
-void AddMany(LoweringContext* context, int input, int gradients, int64_t size,
-             Sums* sums) {
+void AddMany(LoweringContext* context, int input, int gradients, int64_t size, Sums* sums) {
   const Columns v = ToColumns(context->ComputeInput(input), size);
   AddProducts(v, v, &sums->squares[kMiddle]);
   if (gradients < 0) return;
@@ -132,10 +123,9 @@ void AddMany(LoweringContext* context, int input, int gradients, int64_t size,
   AddProducts(v, g, &sums->products[kMiddle]);
 }
 
-// The norm of `count` inputs from `first` on. Their gradients are the inputs
-// from `gradients` on; if that is -1, the projection is 0.
-absl::StatusOr<Norm> ComputeNorm(LoweringContext* context, int first, int count,
-                                 int gradients) {
+// The norm of `count` inputs from `first` on. Their gradients are the inputs from `gradients` on;
+// if that is -1, the projection is 0.
+absl::StatusOr<Norm> ComputeNorm(LoweringContext* context, int first, int count, int gradients) {
   const XlaOp zero = DoubleConstant(context, 0);
   Sums sums = {{zero, zero, zero}, {zero, zero, zero}};
   for (int i = 0; i < count; ++i) {
@@ -165,8 +155,7 @@ class ClipByGlobalNormLowering final : public Lowering {
     const int count = context->num_inputs() - 1;
     TensorShape shape;
     TF_RETURN_IF_ERROR(context->InputBounds(count, &shape));
-    TF_RETURN_IF_ERROR(
-        CheckRank(context->op(), "clip_norm", shape, 0, kScalar));
+    TF_RETURN_IF_ERROR(CheckRank(context->op(), "clip_norm", shape, 0, kScalar));
     TF_ASSIGN_OR_RETURN(const Norm global, ComputeNorm(context, 0, count, -1));
     const XlaOp scale = Scale(global.norm, Double(context, count));
     for (int i = 0; i < count; ++i) {
@@ -187,21 +176,17 @@ class ClipByGlobalNormGradLowering final : public Lowering {
 
     // MakeClipGradFactors without a branch.
     const int first = count + 1;
-    TF_ASSIGN_OR_RETURN(const Norm global,
-                        ComputeNorm(context, first, count, 0));
+    TF_ASSIGN_OR_RETURN(const Norm global, ComputeNorm(context, first, count, 0));
     const XlaOp norm = global.norm;
     const XlaOp scale = Scale(norm, clip_norm);
     const XlaOp nan_or_zero = scale - scale;
     const XlaOp is_clipped = norm > clip_norm;
-    const XlaOp numerator =
-        norm_gradient - Select(is_clipped, scale * global.projection, 0);
+    const XlaOp numerator = norm_gradient - Select(is_clipped, scale * global.projection, 0);
     const XlaOp along = Select(norm == 0, 0, numerator / norm);
     for (int i = 0; i < count; ++i) {
-      context->SetOutput(
-          i, scale * Double(context, i) + along * Double(context, first + i));
+      context->SetOutput(i, scale * Double(context, i) + along * Double(context, first + i));
     }
-    context->SetOutput(count,
-                       Select(is_clipped, global.projection, 0) + nan_or_zero);
+    context->SetOutput(count, Select(is_clipped, global.projection, 0) + nan_or_zero);
     return absl::OkStatus();
   }
 
@@ -209,17 +194,13 @@ class ClipByGlobalNormGradLowering final : public Lowering {
     std::vector<TensorShape> shapes;
     TF_RETURN_IF_ERROR(context->InputBounds(&shapes));
     for (int i = 0; i < count; ++i) {
-      TF_RETURN_IF_ERROR(CheckClippedGradient(context->op(), i, shapes[i],
-                                              shapes[count + 1 + i]));
+      TF_RETURN_IF_ERROR(CheckClippedGradient(context->op(), i, shapes[i], shapes[count + 1 + i]));
     }
-    TF_RETURN_IF_ERROR(
-        CheckRank(context->op(), "norm_gradient", shapes[count], 0, kScalar));
-    return CheckRank(context->op(), "clip_norm", shapes[2 * count + 1], 0,
-                     kScalar);
+    TF_RETURN_IF_ERROR(CheckRank(context->op(), "norm_gradient", shapes[count], 0, kScalar));
+    return CheckRank(context->op(), "clip_norm", shapes[2 * count + 1], 0, kScalar);
   }
 };
-REGISTER_LOWERING(Name("TfExt>ClipByGlobalNormGrad"),
-                  ClipByGlobalNormGradLowering);
+REGISTER_LOWERING(Name("TfExt>ClipByGlobalNormGrad"), ClipByGlobalNormGradLowering);
 
 }  // namespace
 }  // namespace tensorflow_ext

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loops of CorrelationCostAGrad and CorrelationCostBGrad. The loops of
-// CorrelationCost are in correlation_cost_cpu.cc.
+// The loops of CorrelationCostAGrad and CorrelationCostBGrad. The loops of CorrelationCost are in
+// correlation_cost_cpu.cc.
 
 #include <algorithm>
 #include <cstdint>
@@ -26,8 +26,8 @@ template <>
 inline constexpr int kMostBytes<Avx512> = 4 * kVectorBytes<Avx512>;
 #endif
 
-// The number of rows of the other image that are read together: as many as the
-// nearest cache can hold of the data that neighbouring pixels share.
+// The number of rows of the other image that are read together: as many as the nearest cache can
+// hold of the data that neighbouring pixels share.
 int64_t RowsAtOnce(const CorrelationCostDims& dims) {
   constexpr int64_t kCache = 1 << 15;
   const int64_t bytes = 256 * (dims.displacements + kPixels - 1);
@@ -39,17 +39,16 @@ bool WindowsArePixels(const CorrelationCostDims& dims) {
   return dims.kernel_size == 1 && dims.stride_1 == 1;
 }
 
-// The size of the flags, in elements of type C, that mark which pixels of a row
-// of a are in a window. Flags save a division.
+// The size of the flags, in elements of type C, that mark which pixels of a row of a are in a
+// window. Flags save a division.
 template <typename C>
 int64_t MaskSize(const CorrelationCostDims& dims) {
   return dims.width / sizeof(C) + 1;
 }
 
-// A pixel of a has one coefficient for each pixel of b that it meets: the sum
-// of the gradients of the windows that contain both. A pixel's derivative is
-// the sum of the pixels that it meets times their coefficients, in the order of
-// the rows and columns of the other image.
+// A pixel of a has one coefficient for each pixel of b that it meets: the sum of the gradients of
+// the windows that contain both. A pixel's derivative is the sum of the pixels that it meets times
+// their coefficients, in the order of the rows and columns of the other image.
 template <typename T>
 struct CorrelationGradRows {
   using C = ComputeType<T>;
@@ -67,8 +66,8 @@ struct CorrelationGradRows {
     uint8_t* covered;  // [width]: true if a column of a is in a window
   };
 
-  // Rows of the other image, at successive vertical displacements, and their
-  // coefficients for a's pixels, D for each pixel.
+  // Rows of the other image, at successive vertical displacements, and their coefficients for a's
+  // pixels, D for each pixel.
   struct Rows {
     const C* first;  // row
     int64_t step;    // from one row to the next
@@ -79,24 +78,18 @@ struct CorrelationGradRows {
   };
 
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Run(CorrelationCostDims dims,
-                                        CorrelationArgument argument,
-                                        int64_t channels, const C* gradients,
-                                        const C* other, T* backprops,
-                                        C* scratch, int64_t begin,
-                                        int64_t end) {
+  TENSORFLOW_EXT_INLINE static void Run(CorrelationCostDims dims, CorrelationArgument argument,
+                                        int64_t channels, const C* gradients, const C* other,
+                                        T* backprops, C* scratch, int64_t begin, int64_t end) {
     Image image = {dims, argument, channels, gradients, other};
     image.sums = scratch;
     image.coefficients = image.sums + dims.output_width * dims.displacements;
-    C* const row_sums =
-        image.coefficients + RowsAtOnce(dims) * dims.width * dims.displacements;
-    image.covered =
-        reinterpret_cast<uint8_t*>(row_sums + dims.width * channels);
+    C* const row_sums = image.coefficients + RowsAtOnce(dims) * dims.width * dims.displacements;
+    image.covered = reinterpret_cast<uint8_t*>(row_sums + dims.width * channels);
     for (int64_t x = 0; x < dims.width; ++x) {
       image.covered[x] = !dims.Windows(x, dims.output_width).empty();
     }
-    const int64_t image_gradients =
-        dims.output_height * dims.output_width * dims.output_channels();
+    const int64_t image_gradients = dims.output_height * dims.output_width * dims.output_channels();
     for (int64_t row = begin; row < end; ++row) {
       const int64_t n = row / dims.height;
       image.gradients = gradients + n * image_gradients;
@@ -114,11 +107,10 @@ struct CorrelationGradRows {
     }
   }
 
-  // Computes row `y` of the derivative, without its scale, into
-  // image.backprops. Returns false if the row is 0.
+  // Computes row `y` of the derivative, without its scale, into image.backprops. Returns false if
+  // the row is 0.
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static bool BackpropsRow(const Image& image,
-                                                 int64_t y) {
+  TENSORFLOW_EXT_INLINE static bool BackpropsRow(const Image& image, int64_t y) {
     const CorrelationCostDims& dims = image.dims;
     const IndexRange inside = dims.DisplacementsInside(y, dims.height);
     bool is_any = false;
@@ -143,21 +135,18 @@ struct CorrelationGradRows {
   }
 
   // The row of a that row `y` meets at vertical displacement `i`.
-  TENSORFLOW_EXT_INLINE static int64_t RowOfA(const Image& image, int64_t y,
-                                              int64_t i) {
+  TENSORFLOW_EXT_INLINE static int64_t RowOfA(const Image& image, int64_t y, int64_t i) {
     const bool is_a = image.argument == CorrelationArgument::kA;
     return is_a ? y : y + image.dims.Displacement(i);
   }
   // That displacement as seen from a. From b to a it is the opposite one.
-  TENSORFLOW_EXT_INLINE static int64_t SeenFromA(const Image& image,
-                                                 int64_t i) {
+  TENSORFLOW_EXT_INLINE static int64_t SeenFromA(const Image& image, int64_t i) {
     const bool is_a = image.argument == CorrelationArgument::kA;
     return is_a ? i : image.dims.displacements - 1 - i;
   }
 
   // The rows at vertical displacements `range` from row `y` of the derivative.
-  TENSORFLOW_EXT_INLINE static Rows RowsAt(const Image& image, int64_t y,
-                                           IndexRange range) {
+  TENSORFLOW_EXT_INLINE static Rows RowsAt(const Image& image, int64_t y, IndexRange range) {
     const CorrelationCostDims& dims = image.dims;
     const int64_t count = dims.displacements;
     // If stride_2 exceeds the height, there is only one row.
@@ -174,12 +163,9 @@ struct CorrelationGradRows {
       const int64_t row = RowOfA(image, y, range.begin) - dims.first_pixel();
       const int64_t column = -dims.first_pixel();
       const int64_t channel = SeenFromA(image, range.begin) * count;
-      rows.coefficients =
-          image.gradients + row * of_row + column * of_pixel + channel;
+      rows.coefficients = image.gradients + row * of_row + column * of_pixel + channel;
       rows.pixel_step = of_pixel;
-      rows.row_step = image.argument == CorrelationArgument::kA
-                          ? count
-                          : apart * of_row - count;
+      rows.row_step = image.argument == CorrelationArgument::kA ? count : apart * of_row - count;
       return rows;
     }
     rows.coefficients = image.coefficients;
@@ -193,27 +179,25 @@ struct CorrelationGradRows {
   }
 
   // The coefficients of row `y` of a at vertical displacement `i`.
-  TENSORFLOW_EXT_INLINE static void SumGradients(const Image& image, int64_t y,
-                                                 int64_t i, C* coefficients) {
+  TENSORFLOW_EXT_INLINE static void SumGradients(const Image& image, int64_t y, int64_t i,
+                                                 C* coefficients) {
     const CorrelationCostDims& dims = image.dims;
     const int64_t count = dims.displacements;
     const IndexRange rows = dims.Windows(y, dims.output_height);
     const int64_t row = dims.output_width * dims.output_channels();
     for (int64_t x = 0; x < dims.output_width; ++x) {
-      Sum(image.gradients + x * dims.output_channels() + i * count, row, rows,
-          count, image.sums + x * count);
+      Sum(image.gradients + x * dims.output_channels() + i * count, row, rows, count,
+          image.sums + x * count);
     }
     for (int64_t x = 0; x < dims.width; ++x) {
       if (!image.covered[x]) continue;
-      Sum(image.sums, count, dims.Windows(x, dims.output_width), count,
-          coefficients + x * count);
+      Sum(image.sums, count, dims.Windows(x, dims.output_width), count, coefficients + x * count);
     }
   }
 
   // sums = the sum of `terms`, `step` apart, in `range`, which is not empty.
-  TENSORFLOW_EXT_INLINE static void Sum(const C* terms, int64_t step,
-                                        IndexRange range, int64_t count,
-                                        C* sums) {
+  TENSORFLOW_EXT_INLINE static void Sum(const C* terms, int64_t step, IndexRange range,
+                                        int64_t count, C* sums) {
     const C* first = terms + range.begin * step;
     for (int64_t j = 0; j < count; ++j) sums[j] = first[j];
     for (int64_t k = range.begin + 1; k < range.end; ++k) {
@@ -222,8 +206,8 @@ struct CorrelationGradRows {
     }
   }
 
-  // The functions from here to the loops of scaled_rows_cpu.h gain nothing from
-  // an instruction set, so they are ordinary functions.
+  // The functions from here to the loops of scaled_rows_cpu.h gain nothing from an instruction set,
+  // so they are ordinary functions.
 
   // image.backprops += coefficients * `rows`.
   template <typename Isa>
@@ -238,9 +222,8 @@ struct CorrelationGradRows {
     }
   }
 
-  // Processes the channels starting at `c`, while kBytes of them are left.
-  // Returns the first channel that is left. Pixels that are stride_2 apart meet
-  // the same pixels.
+  // Processes the channels starting at `c`, while kBytes of them are left. Returns the first
+  // channel that is left. Pixels that are stride_2 apart meet the same pixels.
   template <typename Isa, int kBytes>
   static int64_t AddChannels(const Image& image, const Rows& rows, int64_t c) {
     constexpr int64_t kBlock = kBytes / sizeof(C);
@@ -274,22 +257,19 @@ struct CorrelationGradRows {
   }
 
   template <typename Isa, int kBytes>
-  static void AddPixel(const Image& image, const Rows& rows, int64_t c,
-                       int64_t x) {
+  static void AddPixel(const Image& image, const Rows& rows, int64_t c, int64_t x) {
     if (IsSummed(image, x)) AddPixels<Isa, 1, kBytes>(image, rows, c, x);
   }
 
-  // Processes pixel x and pixels x + stride_2, x + 2 * stride_2 ... From x, the
-  // pixels that they meet are at displacements t = 0, 1 ... D + kCount - 2.
+  // Processes pixel x and pixels x + stride_2, x + 2 * stride_2 ... From x, the pixels that they
+  // meet are at displacements t = 0, 1 ... D + kCount - 2.
   template <typename Isa, int kCount, int kBytes>
-  static void AddPixels(const Image& image, const Rows& rows, int64_t c,
-                        int64_t x) {
+  static void AddPixels(const Image& image, const Rows& rows, int64_t c, int64_t x) {
     const CorrelationCostDims& dims = image.dims;
     const IndexRange inside = {
         dims.DisplacementsInside(x, dims.width).begin,
         std::min(dims.displacements + kCount - 1,
-                 dims.displacements / 2 +
-                     Steps(dims.width - 1 - x, dims.stride_2) + 1)};
+                 dims.displacements / 2 + Steps(dims.width - 1 - x, dims.stride_2) + 1)};
     if (image.argument == CorrelationArgument::kA) {
       AddRun<Isa, kCount, kBytes>(image, rows, c, x, inside);
       return;
@@ -305,8 +285,7 @@ struct CorrelationGradRows {
 
   // Processes the pixels at displacements `run`.
   template <typename Isa, int kCount, int kBytes>
-  static void AddRun(const Image& image, const Rows& rows, int64_t c, int64_t x,
-                     IndexRange run) {
+  static void AddRun(const Image& image, const Rows& rows, int64_t c, int64_t x, IndexRange run) {
     const CorrelationCostDims& dims = image.dims;
     const int64_t count = dims.displacements, step = dims.stride_2;
     const int64_t first = x + dims.Displacement(run.begin);  // the pixel met
@@ -319,20 +298,19 @@ struct CorrelationGradRows {
     in.end = run.end;
     in.width = count;
     in.layers = rows.count;
-    // The coefficient of pixel p of a at displacement j is p * pixel_step + j.
-    // Here p = x + k * step, and j is t - k or its opposite.
+    // The coefficient of pixel p of a at displacement j is p * pixel_step + j. Here p = x + k *
+    // step, and j is t - k or its opposite.
     if (image.argument == CorrelationArgument::kA) {
       in.factors = rows.coefficients + x * rows.pixel_step + run.begin;
       in.factor_step = 1;
       in.output_step = step * rows.pixel_step - 1;
     } else {
-      in.factors =
-          rows.coefficients + first * rows.pixel_step + count - 1 - run.begin;
+      in.factors = rows.coefficients + first * rows.pixel_step + count - 1 - run.begin;
       in.factor_step = step * rows.pixel_step - 1;
       in.output_step = 1;
     }
-    AddScaledRows<Isa, C, kCount, kBytes>(
-        in, image.backprops + x * image.channels + c, step * image.channels);
+    AddScaledRows<Isa, C, kCount, kBytes>(in, image.backprops + x * image.channels + c,
+                                          step * image.channels);
   }
 
   template <typename Isa>
@@ -353,27 +331,24 @@ struct CorrelationGradRows {
 
 }  // namespace
 
-int64_t CorrelationCostGradScratch(NumericType type,
-                                   const CorrelationCostDims& dims) {
+int64_t CorrelationCostGradScratch(NumericType type, const CorrelationCostDims& dims) {
   return DispatchFloating(type, [&](auto tag) -> int64_t {
     using C = ComputeType<TypeOf<decltype(tag)>>;
-    return (dims.output_width + RowsAtOnce(dims) * dims.width) *
-               dims.displacements +
+    return (dims.output_width + RowsAtOnce(dims) * dims.width) * dims.displacements +
            dims.width * PackedChannels(type, dims.channels) + MaskSize<C>(dims);
   });
 }
 
 void CorrelationCostGradCpu(NumericType type, const CorrelationCostDims& dims,
-                            CorrelationArgument argument, const void* gradients,
-                            const void* other, void* backprops, void* scratch,
-                            int64_t begin, int64_t end) {
+                            CorrelationArgument argument, const void* gradients, const void* other,
+                            void* backprops, void* scratch, int64_t begin, int64_t end) {
   DispatchFloating(type, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
     using C = ComputeType<T>;
-    RunBest<CorrelationGradRows<T>>(
-        dims, argument, PackedChannels(type, dims.channels),
-        static_cast<const C*>(gradients), static_cast<const C*>(other),
-        static_cast<T*>(backprops), static_cast<C*>(scratch), begin, end);
+    RunBest<CorrelationGradRows<T>>(dims, argument, PackedChannels(type, dims.channels),
+                                    static_cast<const C*>(gradients), static_cast<const C*>(other),
+                                    static_cast<T*>(backprops), static_cast<C*>(scratch), begin,
+                                    end);
   });
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The attributes and shapes of CorrelationCost and its gradients. Shape
-// functions, kernels and XLA lowerings share these checks. Errors are
-// InvalidArgument and name the op, the problem and what was expected.
+// The attributes and shapes of CorrelationCost and its gradients. Shape functions, kernels and XLA
+// lowerings share these checks. Errors are InvalidArgument and name the op, the problem and what
+// was expected.
 
 #ifndef TENSORFLOW_EXT_OPS_CORRELATION_COST_CORRELATION_COST_CHECKS_H_
 #define TENSORFLOW_EXT_OPS_CORRELATION_COST_CORRELATION_COST_CHECKS_H_
@@ -33,8 +33,7 @@ struct CorrelationCostAttributes {
   int64_t stride_2 = 1;
   int64_t pad = 0;
 
-  // `Context` is an InferenceContext or an OpKernelConstruction. `name` is the
-  // op's.
+  // `Context` is an InferenceContext or an OpKernelConstruction. `name` is the op's.
   template <typename Context>
   absl::Status Read(const std::string& name, Context* context) {
     op = name;
@@ -53,37 +52,32 @@ struct CorrelationCostAttributes {
   }
 
   // D: the number of displacements along one axis.
-  int64_t displacements() const {
-    return 2 * (max_displacement / stride_2) + 1;
-  }
+  int64_t displacements() const { return 2 * (max_displacement / stride_2) + 1; }
 
-  // The output's height or width for an image with `pixels` rows or columns.
-  // `name` and `shape` are those of the argument, for the error message.
-  absl::Status OutputPixels(const char* name, absl::string_view shape,
-                            int64_t pixels, int64_t* outputs) const {
+  // The output's height or width for an image with `pixels` rows or columns. `name` and `shape` are
+  // those of the argument, for the error message.
+  absl::Status OutputPixels(const char* name, absl::string_view shape, int64_t pixels,
+                            int64_t* outputs) const {
     if (pixels > kMaxPixels) {
-      return ShapeError(
-          op, name, shape,
-          absl::StrCat("a height and a width of at most ", kMaxPixels));
+      return ShapeError(op, name, shape,
+                        absl::StrCat("a height and a width of at most ", kMaxPixels));
     }
     const int64_t border = max_displacement + (kernel_size - 1) / 2;
     const int64_t span = pixels + 2 * pad - 2 * border;
     if (span <= 0) {
-      return ShapeError(
-          op, name, shape,
-          absl::StrCat("a height and a width above ", 2 * (border - pad),
-                       ", which is 2 * (max_displacement + (kernel_size - 1) / "
-                       "2 - pad), for max_displacement ",
-                       max_displacement, ", kernel_size ", kernel_size,
-                       " and pad ", pad, ": raise pad"));
+      return ShapeError(op, name, shape,
+                        absl::StrCat("a height and a width above ", 2 * (border - pad),
+                                     ", which is 2 * (max_displacement + (kernel_size - 1) / "
+                                     "2 - pad), for max_displacement ",
+                                     max_displacement, ", kernel_size ", kernel_size, " and pad ",
+                                     pad, ": raise pad"));
     }
     *outputs = (span + stride_1 - 1) / stride_1;
     return absl::OkStatus();
   }
 
   // Fills in `dims` for images of `shape`; `name` is the argument.
-  absl::Status ReadImages(const char* name,
-                          const tensorflow::TensorShape& shape,
+  absl::Status ReadImages(const char* name, const tensorflow::TensorShape& shape,
                           CorrelationCostDims* dims) const {
     absl::Status status = ReadDataDims(op, name, shape, dims);
     if (!status.ok()) return status;
@@ -100,12 +94,10 @@ struct CorrelationCostAttributes {
   }
 
   // The shape of the output. It is an error if it has too many elements.
-  absl::Status OutputShape(const CorrelationCostDims& dims,
-                           tensorflow::TensorShape* shape) const {
-    return BuildOutputShape(op,
-                            {dims.images, dims.output_height, dims.output_width,
-                             dims.output_channels()},
-                            kTooManyCosts, shape);
+  absl::Status OutputShape(const CorrelationCostDims& dims, tensorflow::TensorShape* shape) const {
+    return BuildOutputShape(
+        op, {dims.images, dims.output_height, dims.output_width, dims.output_channels()},
+        kTooManyCosts, shape);
   }
 
   // Checks that gradients has the shape of CorrelationCost's output.
@@ -114,19 +106,16 @@ struct CorrelationCostAttributes {
     tensorflow::TensorShape shape;
     const absl::Status status = OutputShape(dims, &shape);
     if (!status.ok()) return status;
-    return CheckShapeOf(op, "gradients", gradients, "output of CorrelationCost",
-                        shape);
+    return CheckShapeOf(op, "gradients", gradients, "output of CorrelationCost", shape);
   }
 
  private:
   template <typename Context>
-  absl::Status ReadOne(Context* context, const char* name,
-                       int64_t* value) const {
+  absl::Status ReadOne(Context* context, const char* name, int64_t* value) const {
     const absl::Status status = context->GetAttr(name, value);
     if (!status.ok() || *value <= kMaxPixels) return status;
-    return absl::InvalidArgumentError(
-        absl::StrCat(op, ": attribute '", name, "' is ", *value,
-                     ", expected at most ", kMaxPixels, " pixels"));
+    return absl::InvalidArgumentError(absl::StrCat(op, ": attribute '", name, "' is ", *value,
+                                                   ", expected at most ", kMaxPixels, " pixels"));
   }
 };
 

@@ -21,8 +21,8 @@ int64_t RingRows(const CorrelationCostDims& dims) {
   return std::min(dims.kernel_size, dims.height);
 }
 
-// The number of vertical displacements at which a pixel's products are computed
-// together: one if windows overlap, else as many as the caches hold.
+// The number of vertical displacements at which a pixel's products are computed together: one if
+// windows overlap, else as many as the caches hold.
 int64_t RowsAtOnce(const CorrelationCostDims& dims) {
   if (dims.kernel_size > 1) return 1;
   return std::clamp<int64_t>(2048 / dims.displacements, 1, dims.displacements);
@@ -46,9 +46,8 @@ struct CorrelateRows {
   };
 
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Run(CorrelationCostDims dims, const C* a,
-                                        const C* b, T* output, C* scratch,
-                                        int64_t begin, int64_t end) {
+  TENSORFLOW_EXT_INLINE static void Run(CorrelationCostDims dims, const C* a, const C* b, T* output,
+                                        C* scratch, int64_t begin, int64_t end) {
     Image image = {dims, TransposedRow(dims)};
     const int64_t size = kMostPixels<C> * RowsAtOnce(dims) * dims.displacements;
     image.products = scratch;
@@ -59,12 +58,10 @@ struct CorrelateRows {
       const int64_t n = first / dims.output_height;
       const int64_t y = first % dims.output_height;
       const int64_t rows = std::min(dims.output_height - y, end - first);
-      const int64_t before =
-          kMostPixels<C> + n * dims.height * image.row.step() * dims.channels;
+      const int64_t before = kMostPixels<C> + n * dims.height * image.row.step() * dims.channels;
       image.a = a + before;
       image.b = b + before;
-      image.output = output + n * dims.output_height * dims.output_width *
-                                  dims.output_channels();
+      image.output = output + n * dims.output_height * dims.output_width * dims.output_channels();
       if (dims.kernel_size == 1) {
         for (int64_t r = y; r < y + rows; ++r) PixelsRow<Isa>(image, r);
       } else {
@@ -101,12 +98,11 @@ struct CorrelateRows {
     }
   }
 
-  // Computes the outputs of that row at vertical displacements `rows`, for the
-  // pixels at columns `at`, at + 1 ... of row `y` of a.
+  // Computes the outputs of that row at vertical displacements `rows`, for the pixels at columns
+  // `at`, at + 1 ... of row `y` of a.
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Pixels(const Image& image, int64_t y,
-                                           IndexRange rows, int64_t phase,
-                                           int64_t at, T* output) {
+  TENSORFLOW_EXT_INLINE static void Pixels(const Image& image, int64_t y, IndexRange rows,
+                                           int64_t phase, int64_t at, T* output) {
     constexpr int64_t kWidth = kPixelsAtOnce<Isa, C>;
     const CorrelationCostDims& dims = image.dims;
     const int64_t size = std::min(kWidth, image.row.pixels(phase) - at);
@@ -130,8 +126,7 @@ struct CorrelateRows {
 
   // Computes outputs from sums of products. It may overwrite the sums.
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Store(const Image& image, C* from,
-                                          int64_t count, T* to) {
+  TENSORFLOW_EXT_INLINE static void Store(const Image& image, C* from, int64_t count, T* to) {
     const C scale = static_cast<C>(image.dims.scale());
     if constexpr (std::is_same_v<T, C>) {
       for (int64_t j = 0; j < count; ++j) to[j] = from[j] * scale;
@@ -143,8 +138,8 @@ struct CorrelateRows {
 
   // Computes rows [begin, end) of the output, at vertical displacement `i`.
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void OutputRows(const Image& image, int64_t i,
-                                               int64_t begin, int64_t end) {
+  TENSORFLOW_EXT_INLINE static void OutputRows(const Image& image, int64_t i, int64_t begin,
+                                               int64_t end) {
     const CorrelationCostDims& dims = image.dims;
     const int64_t row = dims.width * dims.displacements;
     const int64_t slots = RingRows(dims);
@@ -159,12 +154,10 @@ struct CorrelateRows {
         AddRows(image, window, sums, row);
         sums = image.sums;
       }
-      T* output = image.output +
-                  y * dims.output_width * dims.output_channels() +
-                  i * dims.displacements;
+      T* output =
+          image.output + y * dims.output_width * dims.output_channels() + i * dims.displacements;
       for (int64_t x = 0; x < dims.output_width; ++x) {
-        const IndexRange columns =
-            window.empty() ? IndexRange{0, 0} : dims.Window(x, dims.width);
+        const IndexRange columns = window.empty() ? IndexRange{0, 0} : dims.Window(x, dims.width);
         Output<Isa>(image, sums, columns, output + x * dims.output_channels());
       }
     }
@@ -172,29 +165,26 @@ struct CorrelateRows {
 
   // The products of row `y` of a at vertical displacement `i`: [width, D].
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void RowProducts(const Image& image, int64_t y,
-                                                int64_t i, C* products) {
+  TENSORFLOW_EXT_INLINE static void RowProducts(const Image& image, int64_t y, int64_t i,
+                                                C* products) {
     const int64_t count = image.dims.displacements;
     for (int64_t phase = 0; phase < image.row.phases; ++phase) {
       const int64_t pixels = image.row.pixels(phase);
       for (int64_t at = 0; at < pixels; at += kPixelsAtOnce<Isa, C>) {
-        const int64_t size =
-            std::min<int64_t>(kPixelsAtOnce<Isa, C>, pixels - at);
+        const int64_t size = std::min<int64_t>(kPixelsAtOnce<Isa, C>, pixels - at);
         if (!InAnyWindow(image.dims, image.row, phase, at, size)) continue;
         Products<Isa>(image, y, i, phase, at, image.products);
         Transpose(image.products, kPixelsAtOnce<Isa, C>, count, size,
-                  products + (phase + at * image.row.phases) * count,
-                  image.row.phases * count);
+                  products + (phase + at * image.row.phases) * count, image.row.phases * count);
       }
     }
   }
 
-  // Computes the products of the pixels at columns `at`, at + 1 ... of row `y`
-  // of a with the pixels at vertical displacement `i`: [D, kPixelsAtOnce].
+  // Computes the products of the pixels at columns `at`, at + 1 ... of row `y` of a with the pixels
+  // at vertical displacement `i`: [D, kPixelsAtOnce].
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Products(const Image& image, int64_t y,
-                                             int64_t i, int64_t phase,
-                                             int64_t at, C* products) {
+  TENSORFLOW_EXT_INLINE static void Products(const Image& image, int64_t y, int64_t i,
+                                             int64_t phase, int64_t at, C* products) {
     constexpr int64_t kWidth = kPixelsAtOnce<Isa, C>;
     const CorrelationCostDims& dims = image.dims;
     const TransposedRow& row = image.row;
@@ -206,8 +196,8 @@ struct CorrelateRows {
     const C* a = image.a + y * row.step() * dims.channels;
     const C* b = image.b + other * row.step() * dims.channels;
     for (int64_t j = 0; j < Smaller(row.cycle, dims.displacements); ++j) {
-      // From lane k, displacement j + cycle * t leads to column first + k + t
-      // of phase `met`. The sum is positive before the division.
+      // From lane k, displacement j + cycle * t leads to column first + k + t of phase `met`. The
+      // sum is positive before the division.
       const int64_t middle = dims.displacements / 2;
       const int64_t x = phase + (j - middle) * row.stride + middle * row.phases;
       const int64_t met = x % row.phases;
@@ -218,10 +208,8 @@ struct CorrelateRows {
       const int64_t end = std::clamp(pixels - first, begin, count);
       const int64_t step = row.cycle * kWidth;
       C* const of_cycle = products + j * kWidth;
-      CorrelatePixels<Isa>(a + phase * row.columns + at,
-                           b + met * row.columns + first + begin, row.step(),
-                           dims.channels, end - begin, of_cycle + begin * step,
-                           step);
+      CorrelatePixels<Isa>(a + phase * row.columns + at, b + met * row.columns + first + begin,
+                           row.step(), dims.channels, end - begin, of_cycle + begin * step, step);
       if (first >= 0 && first + count - 1 + kWidth <= pixels) continue;
       // A pixel outside an image counts as 0, whatever its factor is.
       for (int64_t t = 0; t < count; ++t) {
@@ -234,10 +222,8 @@ struct CorrelateRows {
     }
   }
 
-  // image.sums = the sum of the rows of products in `window`, whose first row
-  // is `first`.
-  TENSORFLOW_EXT_INLINE static void AddRows(const Image& image,
-                                            IndexRange window, const C* first,
+  // image.sums = the sum of the rows of products in `window`, whose first row is `first`.
+  TENSORFLOW_EXT_INLINE static void AddRows(const Image& image, IndexRange window, const C* first,
                                             int64_t row) {
     const int64_t slots = RingRows(image.dims);
     for (int64_t y = window.begin + 1; y < window.end; ++y) {
@@ -250,8 +236,8 @@ struct CorrelateRows {
 
   // Computes the outputs of a window over `columns` of `sums`.
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Output(const Image& image, const C* sums,
-                                           IndexRange columns, T* output) {
+  TENSORFLOW_EXT_INLINE static void Output(const Image& image, const C* sums, IndexRange columns,
+                                           T* output) {
     const int64_t count = image.dims.displacements;
     if (columns.empty()) {
       std::fill(output, output + count, T{});
@@ -270,8 +256,7 @@ struct CorrelateRows {
 
 }  // namespace
 
-int64_t CorrelationCostScratch(NumericType type,
-                               const CorrelationCostDims& dims) {
+int64_t CorrelationCostScratch(NumericType type, const CorrelationCostDims& dims) {
   return DispatchFloating(type, [&](auto tag) -> int64_t {
     using C = ComputeType<TypeOf<decltype(tag)>>;
     int64_t rows = 2 * kMostPixels<C> * RowsAtOnce(dims);
@@ -280,15 +265,13 @@ int64_t CorrelationCostScratch(NumericType type,
   });
 }
 
-void CorrelationCostCpu(NumericType type, const CorrelationCostDims& dims,
-                        const void* a, const void* b, void* output,
-                        void* scratch, int64_t begin, int64_t end) {
+void CorrelationCostCpu(NumericType type, const CorrelationCostDims& dims, const void* a,
+                        const void* b, void* output, void* scratch, int64_t begin, int64_t end) {
   DispatchFloating(type, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
     using C = ComputeType<T>;
-    RunBest<CorrelateRows<T>>(dims, static_cast<const C*>(a),
-                              static_cast<const C*>(b), static_cast<T*>(output),
-                              static_cast<C*>(scratch), begin, end);
+    RunBest<CorrelateRows<T>>(dims, static_cast<const C*>(a), static_cast<const C*>(b),
+                              static_cast<T*>(output), static_cast<C*>(scratch), begin, end);
   });
 }
 

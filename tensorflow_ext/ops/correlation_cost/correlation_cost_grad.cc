@@ -15,8 +15,8 @@ using FDH = tensorflow::FunctionDefHelper;
 using tensorflow::AttrSlice;
 using tensorflow::FunctionDef;
 
-// The sum of gradients * CorrelationCost(a, b) is linear in each of the three.
-// Its derivatives are the three ops, and so are theirs.
+// The sum of gradients * CorrelationCost(a, b) is linear in each of the three. Its derivatives are
+// the three ops, and so are theirs.
 
 // The attributes of all three ops.
 std::vector<std::string> CorrelationAttrDefs() {
@@ -25,17 +25,15 @@ std::vector<std::string> CorrelationAttrDefs() {
 }
 
 // A node of one of them, with the attributes of the differentiated op.
-FDH::Node Node(const std::string& op, const std::string& x,
-               const std::string& y, const std::string& result) {
+FDH::Node Node(const std::string& op, const std::string& x, const std::string& y,
+               const std::string& result) {
   return {{result},
           op,
           {x, y},
-          AttrsOfOp({"T", "kernel_size", "max_displacement", "stride_1",
-                     "stride_2", "pad"})};
+          AttrsOfOp({"T", "kernel_size", "max_displacement", "stride_1", "stride_2", "pad"})};
 }
 
-absl::Status CorrelationCostGradient(const AttrSlice& /*attrs*/,
-                                     FunctionDef* g) {
+absl::Status CorrelationCostGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
   *g = FDH::Define(
       // Arg defs
       {"a: T", "b: T", "dcosts: T"},
@@ -50,8 +48,7 @@ absl::Status CorrelationCostGradient(const AttrSlice& /*attrs*/,
 }
 REGISTER_OP_GRADIENT("TfExt>CorrelationCost", CorrelationCostGradient);
 
-absl::Status CorrelationCostAGradGradient(const AttrSlice& /*attrs*/,
-                                          FunctionDef* g) {
+absl::Status CorrelationCostAGradGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
   *g = FDH::Define(
       // Arg defs
       {"gradients: T", "b: T", "dbackprops: T"},
@@ -64,11 +61,9 @@ absl::Status CorrelationCostAGradGradient(const AttrSlice& /*attrs*/,
        Node("TfExt>CorrelationCostBGrad", "gradients", "dbackprops", "db")});
   return absl::OkStatus();
 }
-REGISTER_OP_GRADIENT("TfExt>CorrelationCostAGrad",
-                     CorrelationCostAGradGradient);
+REGISTER_OP_GRADIENT("TfExt>CorrelationCostAGrad", CorrelationCostAGradGradient);
 
-absl::Status CorrelationCostBGradGradient(const AttrSlice& /*attrs*/,
-                                          FunctionDef* g) {
+absl::Status CorrelationCostBGradGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
   *g = FDH::Define(
       // Arg defs
       {"gradients: T", "a: T", "dbackprops: T"},
@@ -81,8 +76,7 @@ absl::Status CorrelationCostBGradGradient(const AttrSlice& /*attrs*/,
        Node("TfExt>CorrelationCostAGrad", "gradients", "dbackprops", "da")});
   return absl::OkStatus();
 }
-REGISTER_OP_GRADIENT("TfExt>CorrelationCostBGrad",
-                     CorrelationCostBGradGradient);
+REGISTER_OP_GRADIENT("TfExt>CorrelationCostBGrad", CorrelationCostBGradGradient);
 
 }  // namespace
 }  // namespace tensorflow_ext

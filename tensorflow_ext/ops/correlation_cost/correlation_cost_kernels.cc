@@ -25,8 +25,7 @@ class CorrelationCostOp : public TypedOp {
     const Tensor& b = context->input(1);
     CorrelationCostDims dims;
     OP_REQUIRES_OK(context, attributes_.ReadImages("a", a.shape(), &dims));
-    OP_REQUIRES_OK(context,
-                   CheckShapeOf(type_string(), "b", b.shape(), "a", a.shape()));
+    OP_REQUIRES_OK(context, CheckShapeOf(type_string(), "b", b.shape(), "a", a.shape()));
     TensorShape shape;
     OP_REQUIRES_OK(context, attributes_.OutputShape(dims, &shape));
     Tensor* output = nullptr;
@@ -36,8 +35,8 @@ class CorrelationCostOp : public TypedOp {
 
  protected:
   // The output is not empty; a and b may be empty.
-  virtual void Launch(OpKernelContext* context, const CorrelationCostDims& dims,
-                      const Tensor& a, const Tensor& b, Tensor* output) = 0;
+  virtual void Launch(OpKernelContext* context, const CorrelationCostDims& dims, const Tensor& a,
+                      const Tensor& b, Tensor* output) = 0;
 
  private:
   CorrelationCostAttributes attributes_;
@@ -47,9 +46,8 @@ class CorrelationCostGradOp : public TypedOp {
  public:
   explicit CorrelationCostGradOp(OpKernelConstruction* context)
       : TypedOp(context),
-        argument_(type_string() == "TfExt>CorrelationCostAGrad"
-                      ? CorrelationArgument::kA
-                      : CorrelationArgument::kB) {
+        argument_(type_string() == "TfExt>CorrelationCostAGrad" ? CorrelationArgument::kA
+                                                                : CorrelationArgument::kB) {
     OP_REQUIRES_OK(context, attributes_.Read(type_string(), context));
   }
 
@@ -59,11 +57,9 @@ class CorrelationCostGradOp : public TypedOp {
     const char* name = argument_ == CorrelationArgument::kA ? "b" : "a";
     CorrelationCostDims dims;
     OP_REQUIRES_OK(context, attributes_.ReadImages(name, other.shape(), &dims));
-    OP_REQUIRES_OK(context,
-                   attributes_.CheckGradients(gradients.shape(), dims));
+    OP_REQUIRES_OK(context, attributes_.CheckGradients(gradients.shape(), dims));
     Tensor* backprops = nullptr;
-    OP_REQUIRES_OK(context,
-                   context->allocate_output(0, other.shape(), &backprops));
+    OP_REQUIRES_OK(context, context->allocate_output(0, other.shape(), &backprops));
     if (backprops->NumElements() > 0) {
       Launch(context, dims, gradients, other, backprops);
     }
@@ -72,8 +68,7 @@ class CorrelationCostGradOp : public TypedOp {
  protected:
   // No tensor is empty.
   virtual void Launch(OpKernelContext* context, const CorrelationCostDims& dims,
-                      const Tensor& gradients, const Tensor& other,
-                      Tensor* backprops) = 0;
+                      const Tensor& gradients, const Tensor& other, Tensor* backprops) = 0;
 
   const CorrelationArgument argument_;
 
@@ -84,32 +79,26 @@ class CorrelationCostGradOp : public TypedOp {
 // ----- CPU. -----
 
 tensorflow::DataType ComputeDataType(NumericType type) {
-  return type == NumericType::kDouble ? tensorflow::DT_DOUBLE
-                                      : tensorflow::DT_FLOAT;
+  return type == NumericType::kDouble ? tensorflow::DT_DOUBLE : tensorflow::DT_FLOAT;
 }
 
 // The images in the layout that CorrelationCostCpu takes.
-absl::Status Transposed(OpKernelContext* context, NumericType type,
-                        const CorrelationCostDims& dims,
-                        CorrelationArgument argument, const Tensor& images,
-                        Tensor* transposed) {
+absl::Status Transposed(OpKernelContext* context, NumericType type, const CorrelationCostDims& dims,
+                        CorrelationArgument argument, const Tensor& images, Tensor* transposed) {
   const absl::Status status = context->allocate_temp(
-      ComputeDataType(type), TensorShape({TransposedSize(type, dims)}),
-      transposed);
+      ComputeDataType(type), TensorShape({TransposedSize(type, dims)}), transposed);
   if (!status.ok()) return status;
   Parallel(context, dims.images * dims.height, dims.width * dims.channels,
            [&](int64_t begin, int64_t end) {
-             TransposeRowsCpu(type, dims, argument, Data(images),
-                              Data(transposed), begin, end);
+             TransposeRowsCpu(type, dims, argument, Data(images), Data(transposed), begin, end);
            });
   return absl::OkStatus();
 }
 
-// `pixels` of `channels` values in the compute type, each padded with zeros to
-// `packed_channels`, in their own memory or in `scratch`.
-absl::Status Packed(OpKernelContext* context, NumericType type,
-                    int64_t channels, int64_t packed_channels,
-                    const Tensor& pixels, Tensor* scratch,
+// `pixels` of `channels` values in the compute type, each padded with zeros to `packed_channels`,
+// in their own memory or in `scratch`.
+absl::Status Packed(OpKernelContext* context, NumericType type, int64_t channels,
+                    int64_t packed_channels, const Tensor& pixels, Tensor* scratch,
                     const void** packed) {
   *packed = Data(pixels);
   if (pixels.dtype() == ComputeDataType(type) && channels == packed_channels) {
@@ -117,28 +106,25 @@ absl::Status Packed(OpKernelContext* context, NumericType type,
   }
   const int64_t count = pixels.NumElements() / channels;
   TensorShape shape;
-  absl::Status status =
-      TensorShape::BuildTensorShape({count, packed_channels}, &shape);
+  absl::Status status = TensorShape::BuildTensorShape({count, packed_channels}, &shape);
   if (status.ok()) {
     status = context->allocate_temp(ComputeDataType(type), shape, scratch);
   }
   if (!status.ok()) return status;
   Parallel(context, count, channels + 4, [&](int64_t begin, int64_t end) {
-    PackPixelsCpu(type, channels, packed_channels, Data(pixels), Data(scratch),
-                  begin, end);
+    PackPixelsCpu(type, channels, packed_channels, Data(pixels), Data(scratch), begin, end);
   });
   *packed = Data(*scratch);
   return absl::OkStatus();
 }
 
-// Calls fn(scratch, begin, end) for parts of `rows`, in parallel. `row_cost` is
-// the number of cycles per row, `size` the number of elements of scratch. Each
-// part has its own scratch, so there are only a few parts per thread.
+// Calls fn(scratch, begin, end) for parts of `rows`, in parallel. `row_cost` is the number of
+// cycles per row, `size` the number of elements of scratch. Each part has its own scratch, so there
+// are only a few parts per thread.
 template <typename Fn>
-absl::Status ForRows(OpKernelContext* context, NumericType type, int64_t rows,
-                     double row_cost, int64_t size, Fn&& fn) {
-  const int64_t parts =
-      std::min<int64_t>(rows, 4 * Workers(context)->NumThreads());
+absl::Status ForRows(OpKernelContext* context, NumericType type, int64_t rows, double row_cost,
+                     int64_t size, Fn&& fn) {
+  const int64_t parts = std::min<int64_t>(rows, 4 * Workers(context)->NumThreads());
   constexpr int64_t kLine = 16;  // elements: threads share no line
   const int64_t stride = (size + kLine - 1) / kLine * kLine;
   TensorShape shape;
@@ -148,15 +134,13 @@ absl::Status ForRows(OpKernelContext* context, NumericType type, int64_t rows,
     status = context->allocate_temp(ComputeDataType(type), shape, &scratch);
   }
   if (!status.ok()) return status;
-  const int64_t bytes =
-      stride * (type == NumericType::kDouble ? sizeof(double) : sizeof(float));
-  const double cost =
-      static_cast<double>(rows) / static_cast<double>(parts) * row_cost;
+  const int64_t bytes = stride * (type == NumericType::kDouble ? sizeof(double) : sizeof(float));
+  const double cost = static_cast<double>(rows) / static_cast<double>(parts) * row_cost;
   Parallel(context, parts, static_cast<int64_t>(std::min(cost, 1e12)),
            [&](int64_t first, int64_t last) {
              for (int64_t part = first; part < last; ++part) {
-               fn(static_cast<char*>(Data(&scratch)) + part * bytes,
-                  rows * part / parts, rows * (part + 1) / parts);
+               fn(static_cast<char*>(Data(&scratch)) + part * bytes, rows * part / parts,
+                  rows * (part + 1) / parts);
              }
            });
   return absl::OkStatus();
@@ -165,64 +149,55 @@ absl::Status ForRows(OpKernelContext* context, NumericType type, int64_t rows,
 class CorrelationCostCpuOp final : public CorrelationCostOp {
   using CorrelationCostOp::CorrelationCostOp;
 
-  void Launch(OpKernelContext* context, const CorrelationCostDims& dims,
-              const Tensor& a, const Tensor& b, Tensor* output) override {
+  void Launch(OpKernelContext* context, const CorrelationCostDims& dims, const Tensor& a,
+              const Tensor& b, Tensor* output) override {
     if (a.NumElements() == 0) {
       std::memset(Data(output), 0, output->TotalBytes());
       return;
     }
     Tensor rows_a, rows_b;
-    OP_REQUIRES_OK(context, Transposed(context, type_, dims,
-                                       CorrelationArgument::kA, a, &rows_a));
-    OP_REQUIRES_OK(context, Transposed(context, type_, dims,
-                                       CorrelationArgument::kB, b, &rows_b));
+    OP_REQUIRES_OK(context, Transposed(context, type_, dims, CorrelationArgument::kA, a, &rows_a));
+    OP_REQUIRES_OK(context, Transposed(context, type_, dims, CorrelationArgument::kB, b, &rows_b));
     // Each product is computed once, where windows overlap.
     const double products = static_cast<double>(dims.output_channels()) *
                             static_cast<double>(dims.width) *
                             std::min(dims.kernel_size, dims.stride_1);
-    OP_REQUIRES_OK(
-        context,
-        ForRows(context, type_, dims.images * dims.output_height,
-                products * (2 + static_cast<double>(dims.channels) / 16),
-                CorrelationCostScratch(type_, dims),
-                [&](void* scratch, int64_t begin, int64_t end) {
-                  CorrelationCostCpu(type_, dims, Data(rows_a), Data(rows_b),
-                                     Data(output), scratch, begin, end);
-                }));
+    OP_REQUIRES_OK(context, ForRows(context, type_, dims.images * dims.output_height,
+                                    products * (2 + static_cast<double>(dims.channels) / 16),
+                                    CorrelationCostScratch(type_, dims),
+                                    [&](void* scratch, int64_t begin, int64_t end) {
+                                      CorrelationCostCpu(type_, dims, Data(rows_a), Data(rows_b),
+                                                         Data(output), scratch, begin, end);
+                                    }));
   }
 };
 
 class CorrelationCostGradCpuOp final : public CorrelationCostGradOp {
   using CorrelationCostGradOp::CorrelationCostGradOp;
 
-  void Launch(OpKernelContext* context, const CorrelationCostDims& dims,
-              const Tensor& gradients, const Tensor& other,
-              Tensor* backprops) override {
+  void Launch(OpKernelContext* context, const CorrelationCostDims& dims, const Tensor& gradients,
+              const Tensor& other, Tensor* backprops) override {
     Tensor wide_gradients, packed_other;
     const void *gradient_values, *other_values;
-    OP_REQUIRES_OK(context, Packed(context, type_, dims.output_channels(),
-                                   dims.output_channels(), gradients,
-                                   &wide_gradients, &gradient_values));
-    OP_REQUIRES_OK(context, Packed(context, type_, dims.channels,
-                                   PackedChannels(type_, dims.channels), other,
-                                   &packed_other, &other_values));
-    const double products = static_cast<double>(dims.output_channels()) *
-                            static_cast<double>(dims.width);
+    OP_REQUIRES_OK(context, Packed(context, type_, dims.output_channels(), dims.output_channels(),
+                                   gradients, &wide_gradients, &gradient_values));
     OP_REQUIRES_OK(
-        context,
-        ForRows(context, type_, dims.images * dims.height,
-                products * (1 + static_cast<double>(dims.channels) / 32),
-                CorrelationCostGradScratch(type_, dims),
-                [&](void* scratch, int64_t begin, int64_t end) {
-                  CorrelationCostGradCpu(type_, dims, argument_,
-                                         gradient_values, other_values,
-                                         Data(backprops), scratch, begin, end);
-                }));
+        context, Packed(context, type_, dims.channels, PackedChannels(type_, dims.channels), other,
+                        &packed_other, &other_values));
+    const double products =
+        static_cast<double>(dims.output_channels()) * static_cast<double>(dims.width);
+    OP_REQUIRES_OK(context, ForRows(context, type_, dims.images * dims.height,
+                                    products * (1 + static_cast<double>(dims.channels) / 32),
+                                    CorrelationCostGradScratch(type_, dims),
+                                    [&](void* scratch, int64_t begin, int64_t end) {
+                                      CorrelationCostGradCpu(type_, dims, argument_,
+                                                             gradient_values, other_values,
+                                                             Data(backprops), scratch, begin, end);
+                                    }));
   }
 };
 
-REGISTER_KERNEL_BUILDER(Name("TfExt>CorrelationCost").Device(DEVICE_CPU),
-                        CorrelationCostCpuOp);
+REGISTER_KERNEL_BUILDER(Name("TfExt>CorrelationCost").Device(DEVICE_CPU), CorrelationCostCpuOp);
 REGISTER_KERNEL_BUILDER(Name("TfExt>CorrelationCostAGrad").Device(DEVICE_CPU),
                         CorrelationCostGradCpuOp);
 REGISTER_KERNEL_BUILDER(Name("TfExt>CorrelationCostBGrad").Device(DEVICE_CPU),
@@ -235,10 +210,10 @@ REGISTER_KERNEL_BUILDER(Name("TfExt>CorrelationCostBGrad").Device(DEVICE_CPU),
 class CorrelationCostGpuOp final : public CorrelationCostOp {
   using CorrelationCostOp::CorrelationCostOp;
 
-  void Launch(OpKernelContext* context, const CorrelationCostDims& dims,
-              const Tensor& a, const Tensor& b, Tensor* output) override {
-    const int error = LaunchCorrelationCost(type_, dims, Data(a), Data(b),
-                                            Data(output), GpuStream(context));
+  void Launch(OpKernelContext* context, const CorrelationCostDims& dims, const Tensor& a,
+              const Tensor& b, Tensor* output) override {
+    const int error =
+        LaunchCorrelationCost(type_, dims, Data(a), Data(b), Data(output), GpuStream(context));
     OP_REQUIRES_OK(context, LaunchStatus(*this, error));
   }
 };
@@ -246,18 +221,15 @@ class CorrelationCostGpuOp final : public CorrelationCostOp {
 class CorrelationCostGradGpuOp final : public CorrelationCostGradOp {
   using CorrelationCostGradOp::CorrelationCostGradOp;
 
-  void Launch(OpKernelContext* context, const CorrelationCostDims& dims,
-              const Tensor& gradients, const Tensor& other,
-              Tensor* backprops) override {
-    const int error = LaunchCorrelationCostGrad(
-        type_, dims, argument_, Data(gradients), Data(other), Data(backprops),
-        GpuStream(context));
+  void Launch(OpKernelContext* context, const CorrelationCostDims& dims, const Tensor& gradients,
+              const Tensor& other, Tensor* backprops) override {
+    const int error = LaunchCorrelationCostGrad(type_, dims, argument_, Data(gradients),
+                                                Data(other), Data(backprops), GpuStream(context));
     OP_REQUIRES_OK(context, LaunchStatus(*this, error));
   }
 };
 
-REGISTER_KERNEL_BUILDER(Name("TfExt>CorrelationCost").Device(DEVICE_GPU),
-                        CorrelationCostGpuOp);
+REGISTER_KERNEL_BUILDER(Name("TfExt>CorrelationCost").Device(DEVICE_GPU), CorrelationCostGpuOp);
 REGISTER_KERNEL_BUILDER(Name("TfExt>CorrelationCostAGrad").Device(DEVICE_GPU),
                         CorrelationCostGradGpuOp);
 REGISTER_KERNEL_BUILDER(Name("TfExt>CorrelationCostBGrad").Device(DEVICE_GPU),

@@ -14,23 +14,21 @@ using tensorflow::shape_inference::InferenceContext;
 using tensorflow::shape_inference::ShapeHandle;
 
 // The shape of the output for `images`; `name` is the argument.
-absl::Status OutputShapeOf(InferenceContext* c,
-                           const CorrelationCostAttributes& attributes,
-                           const char* name, ShapeHandle images,
-                           ShapeHandle* output) {
+absl::Status OutputShapeOf(InferenceContext* c, const CorrelationCostAttributes& attributes,
+                           const char* name, ShapeHandle images, ShapeHandle* output) {
   DimensionHandle pixels[2];
   for (int axis = 0; axis < 2; ++axis) {
     const DimensionHandle size = c->Dim(images, 1 + axis);
     pixels[axis] = c->UnknownDim();
     if (!c->ValueKnown(size)) continue;
     int64_t outputs;
-    TF_RETURN_IF_ERROR(attributes.OutputPixels(name, c->DebugString(images),
-                                               c->Value(size), &outputs));
+    TF_RETURN_IF_ERROR(
+        attributes.OutputPixels(name, c->DebugString(images), c->Value(size), &outputs));
     pixels[axis] = c->MakeDim(outputs);
   }
   const int64_t displacements = attributes.displacements();
-  *output = c->MakeShape({c->Dim(images, 0), pixels[0], pixels[1],
-                          c->MakeDim(displacements * displacements)});
+  *output = c->MakeShape(
+      {c->Dim(images, 0), pixels[0], pixels[1], c->MakeDim(displacements * displacements)});
   return CheckOutputShape(c, attributes.op, *output, kTooManyCosts);
 }
 
@@ -38,10 +36,8 @@ absl::Status CorrelationCostShape(InferenceContext* c) {
   CorrelationCostAttributes attributes;
   TF_RETURN_IF_ERROR(attributes.Read("TfExt>CorrelationCost", c));
   ShapeHandle a, b, images, output;
-  TF_RETURN_IF_ERROR(
-      InferRank(c, attributes.op, "a", 0, 4, kImagesExpected, &a));
-  TF_RETURN_IF_ERROR(
-      InferRank(c, attributes.op, "b", 1, 4, kImagesExpected, &b));
+  TF_RETURN_IF_ERROR(InferRank(c, attributes.op, "a", 0, 4, kImagesExpected, &a));
+  TF_RETURN_IF_ERROR(InferRank(c, attributes.op, "b", 1, 4, kImagesExpected, &b));
   TF_RETURN_IF_ERROR(InferShapeOf(c, attributes.op, "b", 1, "a", a, &images));
   TF_RETURN_IF_ERROR(OutputShapeOf(c, attributes, "a", images, &output));
   c->set_output(0, output);
@@ -53,12 +49,11 @@ absl::Status GradShape(InferenceContext* c, const char* op, const char* name) {
   CorrelationCostAttributes attributes;
   TF_RETURN_IF_ERROR(attributes.Read(op, c));
   ShapeHandle gradients, images, output;
-  TF_RETURN_IF_ERROR(
-      InferRank(c, op, "gradients", 0, 4, kCostsExpected, &gradients));
+  TF_RETURN_IF_ERROR(InferRank(c, op, "gradients", 0, 4, kCostsExpected, &gradients));
   TF_RETURN_IF_ERROR(InferRank(c, op, name, 1, 4, kImagesExpected, &images));
   TF_RETURN_IF_ERROR(OutputShapeOf(c, attributes, name, images, &output));
-  TF_RETURN_IF_ERROR(InferShapeOf(
-      c, op, "gradients", 0, "output of CorrelationCost", output, &gradients));
+  TF_RETURN_IF_ERROR(
+      InferShapeOf(c, op, "gradients", 0, "output of CorrelationCost", output, &gradients));
   TF_RETURN_IF_ERROR(c->ReplaceDim(images, 0, c->Dim(gradients, 0), &images));
   c->set_output(0, images);
   return absl::OkStatus();
@@ -121,9 +116,7 @@ REGISTER_OP("TfExt>CorrelationCostAGrad")
     .Input("b: T")
     .Output("backprops: T")
     .CORRELATION_COST_ATTRS()
-    .SetShapeFn([](InferenceContext* c) {
-      return GradShape(c, "TfExt>CorrelationCostAGrad", "b");
-    })
+    .SetShapeFn([](InferenceContext* c) { return GradShape(c, "TfExt>CorrelationCostAGrad", "b"); })
     .Doc(R"doc(
 Gradient of CorrelationCost with respect to a. CorrelationCost is linear in a.
 
@@ -148,9 +141,7 @@ REGISTER_OP("TfExt>CorrelationCostBGrad")
     .Input("a: T")
     .Output("backprops: T")
     .CORRELATION_COST_ATTRS()
-    .SetShapeFn([](InferenceContext* c) {
-      return GradShape(c, "TfExt>CorrelationCostBGrad", "a");
-    })
+    .SetShapeFn([](InferenceContext* c) { return GradShape(c, "TfExt>CorrelationCostBGrad", "a"); })
     .Doc(R"doc(
 Gradient of CorrelationCost with respect to b. CorrelationCost is linear in b.
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of images whose pixels are contiguous for each channel, as vectors of
-// pixels need them, and the transposition in both directions, for loops that
-// RunBest runs (simd.h).
+// Rows of images whose pixels are contiguous for each channel, as vectors of pixels need them, and
+// the transposition in both directions, for loops that RunBest runs (simd.h).
 
 #ifndef TENSORFLOW_EXT_OPS_CORRELATION_COST_TRANSPOSED_ROWS_CPU_H_
 #define TENSORFLOW_EXT_OPS_CORRELATION_COST_TRANSPOSED_ROWS_CPU_H_
@@ -18,15 +17,14 @@
 
 namespace tensorflow_ext {
 
-// The number of pixels of the widest vector. Loops may read this much before
-// the first row of transposed images and after the last.
+// The number of pixels of the widest vector. Loops may read this much before the first row of
+// transposed images and after the last.
 template <typename C>
 constexpr int64_t kMostPixels = 64 / sizeof(C);
 
-// A transposed row is [channels, phases, columns]. Pixel x is in column x /
-// phases of phase x % phases. So pixels that meet the same pixels are
-// neighbours, and so are pixels in windows. The last column of some phases has
-// no pixel.
+// A transposed row is [channels, phases, columns]. Pixel x is in column x / phases of phase x %
+// phases. So pixels that meet the same pixels are neighbours, and so are pixels in windows. The
+// last column of some phases has no pixel.
 struct TransposedRow {
   explicit TransposedRow(const CorrelationCostDims& dims)
       : width(dims.width), stride(std::min(dims.stride_2, width)), cycle(1) {
@@ -53,9 +51,8 @@ struct TransposedRow {
 };
 
 // True if any of `count` pixels of `phase` from column `at` on is in a window.
-TENSORFLOW_EXT_INLINE bool InAnyWindow(const CorrelationCostDims& dims,
-                                       const TransposedRow& row, int64_t phase,
-                                       int64_t at, int64_t count) {
+TENSORFLOW_EXT_INLINE bool InAnyWindow(const CorrelationCostDims& dims, const TransposedRow& row,
+                                       int64_t phase, int64_t at, int64_t count) {
   for (int64_t k = at; k < at + count; ++k) {
     const int64_t x = phase + k * row.phases;
     if (!dims.Windows(x, dims.output_width).empty()) return true;
@@ -69,17 +66,16 @@ class Square {
  public:
   static constexpr int kSize = 16 / sizeof(C);
 
-  TENSORFLOW_EXT_INLINE static void Transpose(const C* from, int64_t from_step,
-                                              C* to, int64_t to_step) {
+  TENSORFLOW_EXT_INLINE static void Transpose(const C* from, int64_t from_step, C* to,
+                                              int64_t to_step) {
     Transpose(from, from_step, to, to_step, std::make_index_sequence<kSize>());
   }
 
  private:
   // Interleaves the first half of the rows with the second half, repeatedly.
   template <size_t... kLane>
-  TENSORFLOW_EXT_INLINE static void Transpose(const C* from, int64_t from_step,
-                                              C* to, int64_t to_step,
-                                              std::index_sequence<kLane...>) {
+  TENSORFLOW_EXT_INLINE static void Transpose(const C* from, int64_t from_step, C* to,
+                                              int64_t to_step, std::index_sequence<kLane...>) {
     typedef C Vector __attribute__((vector_size(16)));
     typedef C Memory __attribute__((vector_size(16), aligned(alignof(C))));
     using Lanes = decltype(Vector{} < Vector{});
@@ -88,10 +84,9 @@ class Square {
       Vector more[kSize];
       for (int r = 0; r < kSize / 2; ++r) {
         const Vector u = rows[r], v = rows[r + kSize / 2];
-        more[2 * r] =
-            __builtin_shuffle(u, v, Lanes{(kLane / 2 + kLane % 2 * kSize)...});
-        more[2 * r + 1] = __builtin_shuffle(
-            u, v, Lanes{((kLane + kSize) / 2 + kLane % 2 * kSize)...});
+        more[2 * r] = __builtin_shuffle(u, v, Lanes{(kLane / 2 + kLane % 2 * kSize)...});
+        more[2 * r + 1] =
+            __builtin_shuffle(u, v, Lanes{((kLane + kSize) / 2 + kLane % 2 * kSize)...});
       }
       for (int r = 0; r < kSize; ++r) rows[r] = more[r];
     }
@@ -101,9 +96,8 @@ class Square {
 
 // to[c * to_step + r] = from[r * from_step + c]. The arrays must not overlap.
 template <typename C>
-TENSORFLOW_EXT_INLINE void Transpose(const C* from, int64_t from_step,
-                                     int64_t rows, int64_t columns, C* to,
-                                     int64_t to_step) {
+TENSORFLOW_EXT_INLINE void Transpose(const C* from, int64_t from_step, int64_t rows,
+                                     int64_t columns, C* to, int64_t to_step) {
   constexpr int64_t kSize = Square<C>::kSize;
   if (rows < kSize || columns < kSize) {
     for (int64_t r = 0; r < rows; ++r) {
@@ -118,8 +112,7 @@ TENSORFLOW_EXT_INLINE void Transpose(const C* from, int64_t from_step,
     r = std::min(r, rows - kSize);
     for (int64_t c = 0; c < columns; c += kSize) {
       c = std::min(c, columns - kSize);
-      Square<C>::Transpose(from + r * from_step + c, from_step,
-                           to + c * to_step + r, to_step);
+      Square<C>::Transpose(from + r * from_step + c, from_step, to + c * to_step + r, to_step);
     }
   }
 }

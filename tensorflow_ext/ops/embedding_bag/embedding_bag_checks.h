@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The attributes and shapes of EmbeddingBag and its gradients. Kernels and XLA
-// lowerings share these checks. Errors are InvalidArgument and name the op, the
-// argument, its shape and what was expected.
+// The attributes and shapes of EmbeddingBag and its gradients. Kernels and XLA lowerings share
+// these checks. Errors are InvalidArgument and name the op, the argument, its shape and what was
+// expected.
 
 #ifndef TENSORFLOW_EXT_OPS_EMBEDDING_BAG_EMBEDDING_BAG_CHECKS_H_
 #define TENSORFLOW_EXT_OPS_EMBEDDING_BAG_EMBEDDING_BAG_CHECKS_H_
@@ -32,10 +32,8 @@ absl::Status ReadCombiner(Context* context, bool* mean) {
 
 // Each of these functions fills in `dims`. `op` is the op's name.
 
-inline absl::Status ReadTable(const std::string& op,
-                              const tensorflow::TensorShape& indices,
-                              const tensorflow::TensorShape& params,
-                              EmbeddingBagDims* dims) {
+inline absl::Status ReadTable(const std::string& op, const tensorflow::TensorShape& indices,
+                              const tensorflow::TensorShape& params, EmbeddingBagDims* dims) {
   absl::Status status = CheckRank(op, "indices", indices, 2, kIndicesExpected);
   status.Update(CheckRank(op, "params", params, 2, kParamsExpected));
   if (!status.ok()) return status;
@@ -47,14 +45,12 @@ inline absl::Status ReadTable(const std::string& op,
 }
 
 // The shape of EmbeddingBag's output; an error if it has too many elements.
-inline absl::Status BagsShape(const std::string& op,
-                              const EmbeddingBagDims& dims,
+inline absl::Status BagsShape(const std::string& op, const EmbeddingBagDims& dims,
                               tensorflow::TensorShape* shape) {
   return BuildOutputShape(op, {dims.bags, dims.width}, kTooManyBags, shape);
 }
 
-inline absl::Status CheckWeights(const std::string& op,
-                                 const tensorflow::TensorShape& weights,
+inline absl::Status CheckWeights(const std::string& op, const tensorflow::TensorShape& weights,
                                  const tensorflow::TensorShape& indices) {
   return CheckShapeOf(op, "weights", weights, "indices", indices);
 }
@@ -66,8 +62,7 @@ inline absl::Status CheckBagGradients(const std::string& op,
   tensorflow::TensorShape shape;
   const absl::Status status = BagsShape(op, dims, &shape);
   if (!status.ok()) return status;
-  return CheckShapeOf(op, "gradients", gradients, "output of EmbeddingBag",
-                      shape);
+  return CheckShapeOf(op, "gradients", gradients, "output of EmbeddingBag", shape);
 }
 
 }  // namespace tensorflow_ext

@@ -25,9 +25,7 @@ struct BagTerms {
   const Index* indices;
   const T* weights;
 
-  TENSORFLOW_EXT_INLINE const T* Row(int64_t k) const {
-    return params + indices[k] * width;
-  }
+  TENSORFLOW_EXT_INLINE const T* Row(int64_t k) const { return params + indices[k] * width; }
   template <typename Isa>
   TENSORFLOW_EXT_INLINE ComputeType<T> Factor(int64_t k) const {
     return Value<Isa>(weights + k);
@@ -37,19 +35,16 @@ struct BagTerms {
 template <typename T, typename Index>
 struct SumBags {
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Run(EmbeddingBagDims dims,
-                                        const Index* indices, const T* params,
-                                        const T* weights, T* output,
-                                        int64_t begin, int64_t end) {
+  TENSORFLOW_EXT_INLINE static void Run(EmbeddingBagDims dims, const Index* indices,
+                                        const T* params, const T* weights, T* output, int64_t begin,
+                                        int64_t end) {
     using C = ComputeType<T>;
     const C scale = dims.scale<C>();
     for (int64_t bag = begin; bag < end; ++bag) {
-      const BagTerms<T, Index> terms = {params, dims.width,
-                                        indices + bag * dims.bag_size,
+      const BagTerms<T, Index> terms = {params, dims.width, indices + bag * dims.bag_size,
                                         weights + bag * dims.bag_size};
-      WeightedSum<Isa, T, BagTerms<T, Index>>(
-          terms, dims.bag_size, (end - bag) * dims.bag_size, dims.width, scale,
-          output + bag * dims.width)
+      WeightedSum<Isa, T, BagTerms<T, Index>>(terms, dims.bag_size, (end - bag) * dims.bag_size,
+                                              dims.width, scale, output + bag * dims.width)
           .Run();
     }
   }
@@ -64,9 +59,7 @@ struct RowTerms {
   int64_t width;
   const EmbeddingBagTerm<ComputeType<T>>* terms;
 
-  TENSORFLOW_EXT_INLINE const T* Row(int64_t k) const {
-    return gradients + terms[k].bag * width;
-  }
+  TENSORFLOW_EXT_INLINE const T* Row(int64_t k) const { return gradients + terms[k].bag * width; }
   template <typename Isa>
   TENSORFLOW_EXT_INLINE ComputeType<T> Factor(int64_t k) const {
     return terms[k].factor;
@@ -78,9 +71,8 @@ struct SumRows {
   using Term = EmbeddingBagTerm<ComputeType<T>>;
 
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Run(EmbeddingBagDims dims,
-                                        const T* gradients, const int64_t* ends,
-                                        const Term* terms, T* backprops,
+  TENSORFLOW_EXT_INLINE static void Run(EmbeddingBagDims dims, const T* gradients,
+                                        const int64_t* ends, const Term* terms, T* backprops,
                                         int64_t begin, int64_t end) {
     const int64_t last = FirstRowFrom(dims, ends, end);
     for (int64_t row = FirstRowFrom(dims, ends, begin); row < last; ++row) {
@@ -91,16 +83,14 @@ struct SumRows {
         continue;
       }
       const RowTerms<T> of_row = {gradients, dims.width, terms + first};
-      WeightedSum<Isa, T, RowTerms<T>>(of_row, ends[row] - first,
-                                       dims.positions() - first, dims.width, 1,
-                                       output)
+      WeightedSum<Isa, T, RowTerms<T>>(of_row, ends[row] - first, dims.positions() - first,
+                                       dims.width, 1, output)
           .Run();
     }
   }
 
   // The first row whose first unit of work is at `unit` or later.
-  static int64_t FirstRowFrom(const EmbeddingBagDims& dims, const int64_t* ends,
-                              int64_t unit) {
+  static int64_t FirstRowFrom(const EmbeddingBagDims& dims, const int64_t* ends, int64_t unit) {
     int64_t low = 0, high = dims.rows;
     while (low < high) {
       const int64_t row = low + (high - low) / 2;
@@ -121,17 +111,14 @@ struct DotBags {
   static constexpr int64_t kBlock = 64;  // elements that are converted together
 
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Run(EmbeddingBagDims dims,
-                                        const T* gradients,
-                                        const Index* indices, const T* params,
-                                        T* backprops, int64_t begin,
-                                        int64_t end) {
+  TENSORFLOW_EXT_INLINE static void Run(EmbeddingBagDims dims, const T* gradients,
+                                        const Index* indices, const T* params, T* backprops,
+                                        int64_t begin, int64_t end) {
     const C scale = dims.scale<C>();
     for (int64_t bag = begin; bag < end; ++bag) {
       const Index* index = indices + bag * dims.bag_size;
       for (int64_t l = 0; l < dims.bag_size; l += kMaxDots) {
-        const int count =
-            static_cast<int>(std::min<int64_t>(kMaxDots, dims.bag_size - l));
+        const int count = static_cast<int>(std::min<int64_t>(kMaxDots, dims.bag_size - l));
         const T* rows[kMaxDots];
         for (int r = 0; r < count; ++r) {
           rows[r] = params + index[l + r] * dims.width;
@@ -139,8 +126,7 @@ struct DotBags {
         }
         DotSums<C> sums;
         ClearDots(count, &sums);
-        AddRows<Isa>(gradients + bag * dims.width, rows, count, dims.width,
-                     &sums);
+        AddRows<Isa>(gradients + bag * dims.width, rows, count, dims.width, &sums);
         C dots[kMaxDots];
         FinishDots<Isa>(sums, count, dots);
         for (int r = 0; r < count; ++r) dots[r] *= scale;
@@ -150,12 +136,11 @@ struct DotBags {
   }
 
  private:
-  // Goes through blocks padded with zeros for values to convert and for the few
-  // elements after the last full lanes, because AddDots cannot take them.
+  // Goes through blocks padded with zeros for values to convert and for the few elements after the
+  // last full lanes, because AddDots cannot take them.
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void AddRows(const T* x, const T* const* rows,
-                                            int count, int64_t width,
-                                            DotSums<C>* sums) {
+  TENSORFLOW_EXT_INLINE static void AddRows(const T* x, const T* const* rows, int count,
+                                            int64_t width, DotSums<C>* sums) {
     int64_t done = 0;
     if constexpr (std::is_same_v<T, C>) {
       done = width / kLanes * kLanes;
@@ -185,8 +170,7 @@ struct DotBags {
 template <typename Index>
 struct FindWrong {
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static bool Run(const Index* indices, int64_t size,
-                                        int64_t rows) {
+  TENSORFLOW_EXT_INLINE static bool Run(const Index* indices, int64_t size, int64_t rows) {
     bool wrong = false;
     for (int64_t i = 0; i < size; ++i) wrong |= !IsRow(indices[i], rows);
     return wrong;
@@ -195,8 +179,8 @@ struct FindWrong {
 
 }  // namespace
 
-int64_t FirstWrongIndex(NumericType index_type, const EmbeddingBagDims& dims,
-                        const void* indices, int64_t begin, int64_t end) {
+int64_t FirstWrongIndex(NumericType index_type, const EmbeddingBagDims& dims, const void* indices,
+                        int64_t begin, int64_t end) {
   const auto find = [&](auto tag) -> int64_t {
     using Index = TypeOf<decltype(tag)>;
     const Index* index = static_cast<const Index*>(indices);
@@ -206,40 +190,35 @@ int64_t FirstWrongIndex(NumericType index_type, const EmbeddingBagDims& dims,
     while (IsRow(index[begin], dims.rows)) ++begin;
     return begin;
   };
-  return index_type == NumericType::kInt64 ? find(TypeTag<int64_t>{})
-                                           : find(TypeTag<int32_t>{});
+  return index_type == NumericType::kInt64 ? find(TypeTag<int64_t>{}) : find(TypeTag<int32_t>{});
 }
 
 int64_t IndexAt(NumericType index_type, const void* indices, int64_t position) {
-  return index_type == NumericType::kInt64
-             ? static_cast<const int64_t*>(indices)[position]
-             : static_cast<const int32_t*>(indices)[position];
+  return index_type == NumericType::kInt64 ? static_cast<const int64_t*>(indices)[position]
+                                           : static_cast<const int32_t*>(indices)[position];
 }
 
-void EmbeddingBagCpu(NumericType type, NumericType index_type,
-                     const EmbeddingBagDims& dims, const void* indices,
-                     const void* params, const void* weights, void* output,
+void EmbeddingBagCpu(NumericType type, NumericType index_type, const EmbeddingBagDims& dims,
+                     const void* indices, const void* params, const void* weights, void* output,
                      int64_t begin, int64_t end) {
   DispatchIndexed(type, index_type, [&](auto tag, auto index_tag) {
     using T = TypeOf<decltype(tag)>;
     using Index = TypeOf<decltype(index_tag)>;
-    RunBest<SumBags<T, Index>>(
-        dims, static_cast<const Index*>(indices), static_cast<const T*>(params),
-        static_cast<const T*>(weights), static_cast<T*>(output), begin, end);
+    RunBest<SumBags<T, Index>>(dims, static_cast<const Index*>(indices),
+                               static_cast<const T*>(params), static_cast<const T*>(weights),
+                               static_cast<T*>(output), begin, end);
   });
 }
 
 void EmbeddingBagWeightsGradCpu(NumericType type, NumericType index_type,
-                                const EmbeddingBagDims& dims,
-                                const void* gradients, const void* indices,
-                                const void* params, void* backprops,
+                                const EmbeddingBagDims& dims, const void* gradients,
+                                const void* indices, const void* params, void* backprops,
                                 int64_t begin, int64_t end) {
   DispatchIndexed(type, index_type, [&](auto tag, auto index_tag) {
     using T = TypeOf<decltype(tag)>;
     using Index = TypeOf<decltype(index_tag)>;
     RunBest<DotBags<T, Index>>(dims, static_cast<const T*>(gradients),
-                               static_cast<const Index*>(indices),
-                               static_cast<const T*>(params),
+                               static_cast<const Index*>(indices), static_cast<const T*>(params),
                                static_cast<T*>(backprops), begin, end);
   });
 }
@@ -250,9 +229,8 @@ int64_t EmbeddingBagTermBytes(NumericType type) {
   });
 }
 
-void SortEmbeddingBagTerms(NumericType type, NumericType index_type,
-                           const EmbeddingBagDims& dims, const void* indices,
-                           const void* weights, int64_t* ends, void* terms) {
+void SortEmbeddingBagTerms(NumericType type, NumericType index_type, const EmbeddingBagDims& dims,
+                           const void* indices, const void* weights, int64_t* ends, void* terms) {
   DispatchIndexed(type, index_type, [&](auto tag, auto index_tag) {
     using T = TypeOf<decltype(tag)>;
     using C = ComputeType<T>;
@@ -279,15 +257,13 @@ void SortEmbeddingBagTerms(NumericType type, NumericType index_type,
 }
 
 void EmbeddingBagParamsGradCpu(NumericType type, const EmbeddingBagDims& dims,
-                               const void* gradients, const int64_t* ends,
-                               const void* terms, void* backprops,
-                               int64_t begin, int64_t end) {
+                               const void* gradients, const int64_t* ends, const void* terms,
+                               void* backprops, int64_t begin, int64_t end) {
   DispatchFloating(type, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    RunBest<SumRows<T>>(
-        dims, static_cast<const T*>(gradients), ends,
-        static_cast<const EmbeddingBagTerm<ComputeType<T>>*>(terms),
-        static_cast<T*>(backprops), begin, end);
+    RunBest<SumRows<T>>(dims, static_cast<const T*>(gradients), ends,
+                        static_cast<const EmbeddingBagTerm<ComputeType<T>>*>(terms),
+                        static_cast<T*>(backprops), begin, end);
   });
 }
 

@@ -22,9 +22,8 @@ std::vector<std::string> BagAttrDefs() {
 
 auto BagAttrs() { return AttrsOfOp({"T", "Tindices", "combiner"}); }
 
-// The sum of gradients * EmbeddingBag(indices, params, weights) is linear in
-// each of gradients, params and weights. Its derivatives are the three ops, and
-// so are theirs.
+// The sum of gradients * EmbeddingBag(indices, params, weights) is linear in each of gradients,
+// params and weights. Its derivatives are the three ops, and so are theirs.
 
 absl::Status EmbeddingBagGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
   // clang-format off
@@ -48,8 +47,7 @@ absl::Status EmbeddingBagGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
 }
 REGISTER_OP_GRADIENT("TfExt>EmbeddingBag", EmbeddingBagGradient);
 
-absl::Status EmbeddingBagParamsGradGradient(const AttrSlice& /*attrs*/,
-                                            FunctionDef* g) {
+absl::Status EmbeddingBagParamsGradGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
   // clang-format off
   *g = FDH::Define(
       // Arg defs
@@ -70,11 +68,9 @@ absl::Status EmbeddingBagParamsGradGradient(const AttrSlice& /*attrs*/,
   // clang-format on
   return absl::OkStatus();
 }
-REGISTER_OP_GRADIENT("TfExt>EmbeddingBagParamsGrad",
-                     EmbeddingBagParamsGradGradient);
+REGISTER_OP_GRADIENT("TfExt>EmbeddingBagParamsGrad", EmbeddingBagParamsGradGradient);
 
-absl::Status EmbeddingBagWeightsGradGradient(const AttrSlice& /*attrs*/,
-                                             FunctionDef* g) {
+absl::Status EmbeddingBagWeightsGradGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
   // clang-format off
   *g = FDH::Define(
       // Arg defs
@@ -94,8 +90,7 @@ absl::Status EmbeddingBagWeightsGradGradient(const AttrSlice& /*attrs*/,
   // clang-format on
   return absl::OkStatus();
 }
-REGISTER_OP_GRADIENT("TfExt>EmbeddingBagWeightsGrad",
-                     EmbeddingBagWeightsGradGradient);
+REGISTER_OP_GRADIENT("TfExt>EmbeddingBagWeightsGrad", EmbeddingBagWeightsGradGradient);
 
 }  // namespace
 }  // namespace tensorflow_ext

@@ -15,29 +15,23 @@ using tensorflow::shape_inference::ShapeHandle;
 absl::Status EmbeddingBagShape(InferenceContext* c) {
   constexpr char kOp[] = "TfExt>EmbeddingBag";
   ShapeHandle indices, params;
-  TF_RETURN_IF_ERROR(
-      InferRank(c, kOp, "indices", 0, 2, kIndicesExpected, &indices));
-  TF_RETURN_IF_ERROR(
-      InferRank(c, kOp, "params", 1, 2, kParamsExpected, &params));
-  TF_RETURN_IF_ERROR(
-      InferShapeOf(c, kOp, "weights", 2, "indices", indices, &indices));
+  TF_RETURN_IF_ERROR(InferRank(c, kOp, "indices", 0, 2, kIndicesExpected, &indices));
+  TF_RETURN_IF_ERROR(InferRank(c, kOp, "params", 1, 2, kParamsExpected, &params));
+  TF_RETURN_IF_ERROR(InferShapeOf(c, kOp, "weights", 2, "indices", indices, &indices));
   const ShapeHandle output = c->Matrix(c->Dim(indices, 0), c->Dim(params, 1));
   c->set_output(0, output);
   return CheckOutputShape(c, kOp, output, kTooManyBags);
 }
 
 // Checks gradients, indices and params, the first inputs of the gradient ops.
-absl::Status GradShapes(InferenceContext* c, const char* op,
-                        ShapeHandle* indices, ShapeHandle* params) {
+absl::Status GradShapes(InferenceContext* c, const char* op, ShapeHandle* indices,
+                        ShapeHandle* params) {
   ShapeHandle gradients;
-  TF_RETURN_IF_ERROR(
-      InferRank(c, op, "gradients", 0, 2, kGradientsExpected, &gradients));
-  TF_RETURN_IF_ERROR(
-      InferRank(c, op, "indices", 1, 2, kIndicesExpected, indices));
+  TF_RETURN_IF_ERROR(InferRank(c, op, "gradients", 0, 2, kGradientsExpected, &gradients));
+  TF_RETURN_IF_ERROR(InferRank(c, op, "indices", 1, 2, kIndicesExpected, indices));
   TF_RETURN_IF_ERROR(InferRank(c, op, "params", 2, 2, kParamsExpected, params));
-  TF_RETURN_IF_ERROR(InferShapeOf(
-      c, op, "gradients", 0, "output of EmbeddingBag",
-      c->Matrix(c->Dim(*indices, 0), c->Dim(*params, 1)), &gradients));
+  TF_RETURN_IF_ERROR(InferShapeOf(c, op, "gradients", 0, "output of EmbeddingBag",
+                                  c->Matrix(c->Dim(*indices, 0), c->Dim(*params, 1)), &gradients));
   TF_RETURN_IF_ERROR(c->ReplaceDim(*indices, 0, c->Dim(gradients, 0), indices));
   return c->ReplaceDim(*params, 1, c->Dim(gradients, 1), params);
 }
@@ -46,25 +40,21 @@ absl::Status ParamsGradShape(InferenceContext* c) {
   constexpr char kOp[] = "TfExt>EmbeddingBagParamsGrad";
   ShapeHandle indices, params;
   TF_RETURN_IF_ERROR(GradShapes(c, kOp, &indices, &params));
-  TF_RETURN_IF_ERROR(
-      InferShapeOf(c, kOp, "weights", 3, "indices", indices, &indices));
+  TF_RETURN_IF_ERROR(InferShapeOf(c, kOp, "weights", 3, "indices", indices, &indices));
   c->set_output(0, params);
   return absl::OkStatus();
 }
 
 absl::Status WeightsGradShape(InferenceContext* c) {
   ShapeHandle indices, params;
-  TF_RETURN_IF_ERROR(
-      GradShapes(c, "TfExt>EmbeddingBagWeightsGrad", &indices, &params));
+  TF_RETURN_IF_ERROR(GradShapes(c, "TfExt>EmbeddingBagWeightsGrad", &indices, &params));
   c->set_output(0, indices);
   return absl::OkStatus();
 }
 
 // The attributes of all three ops.
-#define EMBEDDING_BAG_ATTRS()           \
-  Attr(kFloatingT)                      \
-      .Attr("Tindices: {int32, int64}") \
-      .Attr("combiner: {'sum', 'mean'} = 'sum'")
+#define EMBEDDING_BAG_ATTRS() \
+  Attr(kFloatingT).Attr("Tindices: {int32, int64}").Attr("combiner: {'sum', 'mean'} = 'sum'")
 
 REGISTER_OP("TfExt>EmbeddingBag")
     .Input("indices: Tindices")

@@ -11,8 +11,8 @@ namespace {
 using tensorflow::TensorShape;
 using xla::XlaOp;
 
-// The base of the three lowerings. Bags are [B, L, E] here. XLA fuses the sums
-// over them with the computation of their terms.
+// The base of the three lowerings. Bags are [B, L, E] here. XLA fuses the sums over them with the
+// computation of their terms.
 class BagLowering : public Lowering {
  public:
   absl::Status ReadAttributes(LoweringConstruction* context) override {
@@ -33,16 +33,14 @@ class BagLowering : public Lowering {
     return ReadTable(context->op(), indices_shape, params_shape, dims);
   }
 
-  static absl::Status CheckWeightsInput(LoweringContext* context, int weights,
-                                        int indices) {
+  static absl::Status CheckWeightsInput(LoweringContext* context, int weights, int indices) {
     TensorShape weights_shape, indices_shape;
     TF_RETURN_IF_ERROR(context->InputBounds(weights, &weights_shape));
     TF_RETURN_IF_ERROR(context->InputBounds(indices, &indices_shape));
     return CheckWeights(context->op(), weights_shape, indices_shape);
   }
 
-  static absl::Status CheckGradientsInput(LoweringContext* context,
-                                          const EmbeddingBagDims& dims) {
+  static absl::Status CheckGradientsInput(LoweringContext* context, const EmbeddingBagDims& dims) {
     TensorShape gradients;
     TF_RETURN_IF_ERROR(context->InputBounds(0, &gradients));
     return CheckBagGradients(context->op(), gradients, dims);
@@ -50,12 +48,10 @@ class BagLowering : public Lowering {
 
   // Adds the dimension that [B, L] or [B, E] lacks.
   static XlaOp OverWidth(XlaOp x, const EmbeddingBagDims& dims) {
-    return xla::BroadcastInDim(x, {dims.bags, dims.bag_size, dims.width},
-                               {0, 1});
+    return xla::BroadcastInDim(x, {dims.bags, dims.bag_size, dims.width}, {0, 1});
   }
   static XlaOp OverBag(XlaOp x, const EmbeddingBagDims& dims) {
-    return xla::BroadcastInDim(x, {dims.bags, dims.bag_size, dims.width},
-                               {0, 2});
+    return xla::BroadcastInDim(x, {dims.bags, dims.bag_size, dims.width}, {0, 2});
   }
 
   // The indices of rows, for GatherNd and ScatterAddNd.
@@ -63,16 +59,14 @@ class BagLowering : public Lowering {
     return xla::Reshape(indices, {dims.bags, dims.bag_size, 1});
   }
 
-  // The rows that the indices name, times `factors`, summed over `axis`. An
-  // index that names no row is left out.
-  static XlaOp SumOfRows(XlaOp indices, XlaOp params, XlaOp factors,
-                         const EmbeddingBagDims& dims, int64_t axis) {
+  // The rows that the indices name, times `factors`, summed over `axis`. An index that names no row
+  // is left out.
+  static XlaOp SumOfRows(XlaOp indices, XlaOp params, XlaOp factors, const EmbeddingBagDims& dims,
+                         int64_t axis) {
     // GatherNd clamps an index. The row of a clamped index does not count.
     const XlaOp rows = xla::GatherNd(params, RowIndex(indices, dims));
-    const XlaOp known = (indices >= 0) & (xla::ConvertElementType(
-                                              indices, xla::S64) < dims.rows);
-    const XlaOp products =
-        xla::Select(OverWidth(known, dims), rows * factors, 0);
+    const XlaOp known = (indices >= 0) & (xla::ConvertElementType(indices, xla::S64) < dims.rows);
+    const XlaOp products = xla::Select(OverWidth(known, dims), rows * factors, 0);
     return xla::ReduceSum(products, {axis}) * dims.scale<double>();
   }
 
@@ -87,8 +81,7 @@ class EmbeddingBagLowering : public BagLowering {
     TF_RETURN_IF_ERROR(CheckWeightsInput(context, 2, 0));
     TensorShape shape;
     TF_RETURN_IF_ERROR(BagsShape(context->op(), dims, &shape));
-    XlaOp output = xla::Zeros(context->builder(), context->ComputeType(1),
-                              shape.dim_sizes());
+    XlaOp output = xla::Zeros(context->builder(), context->ComputeType(1), shape.dim_sizes());
     if (shape.num_elements() > 0 && dims.bag_size > 0 && dims.rows > 0) {
       output = SumOfRows(context->Input(0), context->ComputeInput(1),
                          OverWidth(context->ComputeInput(2), dims), dims,
@@ -105,8 +98,8 @@ class EmbeddingBagWeightsGradLowering : public BagLowering {
     EmbeddingBagDims dims;
     TF_RETURN_IF_ERROR(Read(context, 1, 2, &dims));
     TF_RETURN_IF_ERROR(CheckGradientsInput(context, dims));
-    XlaOp backprops = xla::Zeros(context->builder(), context->ComputeType(0),
-                                 {dims.bags, dims.bag_size});
+    XlaOp backprops =
+        xla::Zeros(context->builder(), context->ComputeType(0), {dims.bags, dims.bag_size});
     if (dims.positions() > 0 && dims.width > 0 && dims.rows > 0) {
       backprops = SumOfRows(context->Input(1), context->ComputeInput(2),
                             OverBag(context->ComputeInput(0), dims), dims,
@@ -116,8 +109,7 @@ class EmbeddingBagWeightsGradLowering : public BagLowering {
     return absl::OkStatus();
   }
 };
-REGISTER_LOWERING(Name("TfExt>EmbeddingBagWeightsGrad"),
-                  EmbeddingBagWeightsGradLowering);
+REGISTER_LOWERING(Name("TfExt>EmbeddingBagWeightsGrad"), EmbeddingBagWeightsGradLowering);
 
 class EmbeddingBagParamsGradLowering : public BagLowering {
   absl::Status Compile(LoweringContext* context) const override {
@@ -125,20 +117,17 @@ class EmbeddingBagParamsGradLowering : public BagLowering {
     TF_RETURN_IF_ERROR(Read(context, 1, 2, &dims));
     TF_RETURN_IF_ERROR(CheckWeightsInput(context, 3, 1));
     TF_RETURN_IF_ERROR(CheckGradientsInput(context, dims));
-    XlaOp sums = xla::Zeros(context->builder(), context->ComputeType(0),
-                            {dims.rows, dims.width});
+    XlaOp sums = xla::Zeros(context->builder(), context->ComputeType(0), {dims.rows, dims.width});
     if (dims.positions() > 0 && dims.width > 0 && dims.rows > 0) {
       const XlaOp factors = context->ComputeInput(3) * dims.scale<double>();
-      sums = xla::ScatterAddNd(
-          sums, RowIndex(context->Input(1), dims),
-          OverWidth(factors, dims) * OverBag(context->ComputeInput(0), dims));
+      sums = xla::ScatterAddNd(sums, RowIndex(context->Input(1), dims),
+                               OverWidth(factors, dims) * OverBag(context->ComputeInput(0), dims));
     }
     context->SetOutput(0, sums);
     return absl::OkStatus();
   }
 };
-REGISTER_LOWERING(Name("TfExt>EmbeddingBagParamsGrad"),
-                  EmbeddingBagParamsGradLowering);
+REGISTER_LOWERING(Name("TfExt>EmbeddingBagParamsGrad"), EmbeddingBagParamsGradLowering);
 
 }  // namespace
 }  // namespace tensorflow_ext

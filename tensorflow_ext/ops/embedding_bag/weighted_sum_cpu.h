@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Weighted sums of rows anywhere in memory, for the loops of RunBest
-// (kernels/simd.h). Each element is summed in the order of the rows, in every
-// instruction set.
+// Weighted sums of rows anywhere in memory, for the loops of RunBest (kernels/simd.h). Each element
+// is summed in the order of the rows, in every instruction set.
 
 #ifndef TENSORFLOW_EXT_OPS_EMBEDDING_BAG_WEIGHTED_SUM_CPU_H_
 #define TENSORFLOW_EXT_OPS_EMBEDDING_BAG_WEIGHTED_SUM_CPU_H_
@@ -21,8 +20,7 @@ namespace tensorflow_ext {
 
 // Stores values of the compute type as T.
 template <typename Isa, typename T>
-TENSORFLOW_EXT_INLINE void Store(const ComputeType<T>* values, int64_t size,
-                                 T* output) {
+TENSORFLOW_EXT_INLINE void Store(const ComputeType<T>* values, int64_t size, T* output) {
   if constexpr (std::is_same_v<T, ComputeType<T>>) {
     for (int64_t i = 0; i < size; ++i) output[i] = values[i];
   } else {
@@ -30,8 +28,7 @@ TENSORFLOW_EXT_INLINE void Store(const ComputeType<T>* values, int64_t size,
   }
 }
 
-// One value in the compute type. Instruction sets convert it faster than
-// ToCompute.
+// One value in the compute type. Instruction sets convert it faster than ToCompute.
 template <typename Isa, typename T>
 TENSORFLOW_EXT_INLINE ComputeType<T> Value(const T* from) {
   if constexpr (std::is_same_v<T, ComputeType<T>>) {
@@ -45,14 +42,13 @@ TENSORFLOW_EXT_INLINE ComputeType<T> Value(const T* from) {
 
 namespace internal {
 
-// The number of bytes to prefetch. Slow memory needs more, but too much would
-// leave the first cache before its use.
+// The number of bytes to prefetch. Slow memory needs more, but too much would leave the first cache
+// before its use.
 constexpr int64_t kBytesAhead = 8192;
 
 // The first or the second of each two Bfloat16, as float.
 template <typename V>
-TENSORFLOW_EXT_INLINE void LoadOneOfPairs(const Bfloat16* from, bool second,
-                                          V* values) {
+TENSORFLOW_EXT_INLINE void LoadOneOfPairs(const Bfloat16* from, bool second, V* values) {
   typedef uint32_t Pairs __attribute__((vector_size(sizeof(V))));
   Pairs pairs;
   std::memcpy(&pairs, from, sizeof(pairs));
@@ -66,14 +62,13 @@ TENSORFLOW_EXT_INLINE void JoinPairs(const V& first, const V& second, V* joined,
                                      std::index_sequence<kLane...>) {
   using Lanes = decltype(V{} < V{});
   constexpr int kLanes = sizeof...(kLane);
-  joined[0] = __builtin_shuffle(first, second,
-                                Lanes{(kLane / 2 + kLane % 2 * kLanes)...});
-  joined[1] = __builtin_shuffle(
-      first, second, Lanes{((kLanes + kLane) / 2 + kLane % 2 * kLanes)...});
+  joined[0] = __builtin_shuffle(first, second, Lanes{(kLane / 2 + kLane % 2 * kLanes)...});
+  joined[1] =
+      __builtin_shuffle(first, second, Lanes{((kLanes + kLane) / 2 + kLane % 2 * kLanes)...});
 }
 
-// sum + factor * value. If the product is exact, a fused operation changes
-// nothing, because one rounding gives the same as two.
+// sum + factor * value. If the product is exact, a fused operation changes nothing, because one
+// rounding gives the same as two.
 template <typename Isa, bool kIsExact>
 struct Product {
   template <typename C, typename V, typename Sum>
@@ -85,81 +80,73 @@ struct Product {
 template <>
 struct Product<Avx2, true> {
   template <typename Sum>
-  TENSORFLOW_EXT_AVX2 static void AddTo(float factor, const __m256& value,
-                                        Sum* sum) {
+  TENSORFLOW_EXT_AVX2 static void AddTo(float factor, const __m256& value, Sum* sum) {
     *sum = _mm256_fmadd_ps(_mm256_set1_ps(factor), value, *sum);
   }
 };
 template <>
 struct Product<Avx512, true> {
   template <typename Sum>
-  TENSORFLOW_EXT_AVX512 static void AddTo(float factor, const __m512& value,
-                                          Sum* sum) {
+  TENSORFLOW_EXT_AVX512 static void AddTo(float factor, const __m512& value, Sum* sum) {
     *sum = _mm512_fmadd_ps(_mm512_set1_ps(factor), value, *sum);
   }
 };
 #endif
 
-// Vectors that cover some elements of each row; kSums counts the vectors. The
-// last vector ends where the elements do, so it may overlap the one before it.
-// Pairs need full vectors: one vector has the first of each two Bfloat16 and
-// the next has the second. This halves the cost of widening them in order.
+// Vectors that cover some elements of each row; kSums counts the vectors. The last vector ends
+// where the elements do, so it may overlap the one before it. Pairs need full vectors: one vector
+// has the first of each two Bfloat16 and the next has the second. This halves the cost of widening
+// them in order.
 template <typename Isa, typename T, bool kInPairs, typename Sums>
 struct VectorSums;
 
-// The sums stay in registers. For this, a function must know its instruction
-// set from the start, as a literal. This needs a macro.
-#define TENSORFLOW_EXT_VECTOR_SUMS(Isa, ATTRIBUTE)                            \
-  template <typename T, bool kInPairs, int... kSums>                          \
-  struct VectorSums<Isa, T, kInPairs, std::integer_sequence<int, kSums...>> { \
-    using C = ComputeType<T>;                                                 \
-    static constexpr int kLast = sizeof...(kSums) - 1;                        \
-    static constexpr int64_t kWidth = kVectorBytes<Isa> / sizeof(C);          \
-    static constexpr int64_t kSize = sizeof...(kSums) * kWidth;               \
-    static constexpr int64_t kAhead = kBytesAhead / (kSize * sizeof(T)) + 2;  \
-    typedef C Vector __attribute__((vector_size(kVectorBytes<Isa>)));         \
-    template <typename Terms>                                                 \
-    ATTRIBUTE static void Run(const Terms& terms, int64_t count,              \
-                              int64_t known, int64_t offset, int64_t size,    \
-                              C scale, T* output) {                           \
-      const int64_t last = size - kWidth;                                     \
-      Vector sum[] = {((void)kSums, Vector{})...};                            \
-      for (int64_t k = 0; k < count; ++k) {                                   \
-        if (k + kAhead < known) {                                             \
-          Prefetch(terms.Row(k + kAhead) + offset, kSize);                    \
-        }                                                                     \
-        const T* row = terms.Row(k) + offset;                                 \
-        const C factor = terms.template Factor<Isa>(k);                       \
-        if constexpr (kInPairs) {                                             \
-          Vector value;                                                       \
-          ((LoadOneOfPairs(row + kSums / 2 * 2 * kWidth, kSums % 2 != 0,      \
-                           &value),                                           \
-            sum[kSums] += factor * value),                                    \
-           ...);                                                              \
-        } else {                                                              \
-          (Product<Isa, Terms::kExactProducts>::AddTo(                        \
-               factor,                                                        \
-               Isa::Load(row + (kSums < kLast ? kSums * kWidth : last)),      \
-               &sum[kSums]),                                                  \
-           ...);                                                              \
-        }                                                                     \
-      }                                                                       \
-      ((sum[kSums] *= scale), ...);                                           \
-      C sums[kSize];                                                          \
-      if constexpr (kInPairs) {                                               \
-        Vector joined[sizeof...(kSums)];                                      \
-        (JoinPairs(sum[kSums / 2 * 2], sum[kSums / 2 * 2 + 1],                \
-                   joined + kSums / 2 * 2,                                    \
-                   std::make_index_sequence<kWidth>()),                       \
-         ...);                                                                \
-        std::memcpy(sums, joined, sizeof(sums));                              \
-      } else {                                                                \
-        (std::memcpy(sums + (kSums < kLast ? kSums * kWidth : last),          \
-                     &sum[kSums], sizeof(Vector)),                            \
-         ...);                                                                \
-      }                                                                       \
-      Store<Isa>(sums, size, output + offset);                                \
-    }                                                                         \
+// The sums stay in registers. For this, a function must know its instruction set from the start, as
+// a literal. This needs a macro.
+#define TENSORFLOW_EXT_VECTOR_SUMS(Isa, ATTRIBUTE)                                                 \
+  template <typename T, bool kInPairs, int... kSums>                                               \
+  struct VectorSums<Isa, T, kInPairs, std::integer_sequence<int, kSums...>> {                      \
+    using C = ComputeType<T>;                                                                      \
+    static constexpr int kLast = sizeof...(kSums) - 1;                                             \
+    static constexpr int64_t kWidth = kVectorBytes<Isa> / sizeof(C);                               \
+    static constexpr int64_t kSize = sizeof...(kSums) * kWidth;                                    \
+    static constexpr int64_t kAhead = kBytesAhead / (kSize * sizeof(T)) + 2;                       \
+    typedef C Vector __attribute__((vector_size(kVectorBytes<Isa>)));                              \
+    template <typename Terms>                                                                      \
+    ATTRIBUTE static void Run(const Terms& terms, int64_t count, int64_t known, int64_t offset,    \
+                              int64_t size, C scale, T* output) {                                  \
+      const int64_t last = size - kWidth;                                                          \
+      Vector sum[] = {((void)kSums, Vector{})...};                                                 \
+      for (int64_t k = 0; k < count; ++k) {                                                        \
+        if (k + kAhead < known) {                                                                  \
+          Prefetch(terms.Row(k + kAhead) + offset, kSize);                                         \
+        }                                                                                          \
+        const T* row = terms.Row(k) + offset;                                                      \
+        const C factor = terms.template Factor<Isa>(k);                                            \
+        if constexpr (kInPairs) {                                                                  \
+          Vector value;                                                                            \
+          ((LoadOneOfPairs(row + kSums / 2 * 2 * kWidth, kSums % 2 != 0, &value),                  \
+            sum[kSums] += factor * value),                                                         \
+           ...);                                                                                   \
+        } else {                                                                                   \
+          (Product<Isa, Terms::kExactProducts>::AddTo(                                             \
+               factor, Isa::Load(row + (kSums < kLast ? kSums * kWidth : last)), &sum[kSums]),     \
+           ...);                                                                                   \
+        }                                                                                          \
+      }                                                                                            \
+      ((sum[kSums] *= scale), ...);                                                                \
+      C sums[kSize];                                                                               \
+      if constexpr (kInPairs) {                                                                    \
+        Vector joined[sizeof...(kSums)];                                                           \
+        (JoinPairs(sum[kSums / 2 * 2], sum[kSums / 2 * 2 + 1], joined + kSums / 2 * 2,             \
+                   std::make_index_sequence<kWidth>()),                                            \
+         ...);                                                                                     \
+        std::memcpy(sums, joined, sizeof(sums));                                                   \
+      } else {                                                                                     \
+        (std::memcpy(sums + (kSums < kLast ? kSums * kWidth : last), &sum[kSums], sizeof(Vector)), \
+         ...);                                                                                     \
+      }                                                                                            \
+      Store<Isa>(sums, size, output + offset);                                                     \
+    }                                                                                              \
   };
 
 TENSORFLOW_EXT_VECTOR_SUMS(Baseline, )
@@ -183,17 +170,15 @@ struct HalfOf<Avx512> {
 
 }  // namespace internal
 
-// output[0, width) = scale * the sum over k in [0, count) of Factor<Isa>(k) *
-// Row(k). `terms` has entries up to `known`, which may exceed `count`, for
-// prefetching.
+// output[0, width) = scale * the sum over k in [0, count) of Factor<Isa>(k) * Row(k). `terms` has
+// entries up to `known`, which may exceed `count`, for prefetching.
 template <typename Isa, typename T, typename Terms>
 class WeightedSum {
  public:
   using C = ComputeType<T>;
 
-  TENSORFLOW_EXT_INLINE WeightedSum(const Terms& terms, int64_t count,
-                                    int64_t known, int64_t width, C scale,
-                                    T* output)
+  TENSORFLOW_EXT_INLINE WeightedSum(const Terms& terms, int64_t count, int64_t known, int64_t width,
+                                    C scale, T* output)
       : terms_(terms),
         count_(count),
         known_(known),
@@ -258,8 +243,8 @@ class WeightedSum {
   template <typename V, int kVectors, bool kInPairs = false>
   TENSORFLOW_EXT_INLINE void Vectors(int64_t offset, int64_t size) const {
     using Sums = std::make_integer_sequence<int, kVectors>;
-    internal::VectorSums<V, T, kInPairs, Sums>::Run(
-        terms_, count_, known_, offset, size, scale_, output_);
+    internal::VectorSums<V, T, kInPairs, Sums>::Run(terms_, count_, known_, offset, size, scale_,
+                                                    output_);
   }
 
   // Rows of kElements elements.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Floored division, remainder and quotient, for host, device and XLA. The
-// results are those of NumPy's mod and floor_divide:
-// https://numpy.org/doc/stable/reference/generated/numpy.divmod.html
+// Floored division, remainder and quotient, for host, device and XLA. The results are those of
+// NumPy's mod and floor_divide: https://numpy.org/doc/stable/reference/generated/numpy.divmod.html
 
 #ifndef TENSORFLOW_EXT_OPS_FLOOR_MOD_FLOOR_MOD_H_
 #define TENSORFLOW_EXT_OPS_FLOOR_MOD_FLOOR_MOD_H_
@@ -15,22 +14,22 @@
 
 namespace tensorflow_ext {
 
-// Double gives the exact whole quotient of two floats below this limit: its
-// distance from whole numbers is 0 or more than double's rounding.
+// Double gives the exact whole quotient of two floats below this limit: its distance from whole
+// numbers is 0 or more than double's rounding.
 constexpr double kNearQuotient = 0x1p28;
 // The bits of a double that remain in a power of two.
 constexpr int64_t kExponentBits = 0x7ff0000000000000;
 
-// True if the floored quotient is one less than the truncated one, which leaves
-// a remainder of x's sign.
+// True if the floored quotient is one less than the truncated one, which leaves a remainder of x's
+// sign.
 template <typename C>
 TENSORFLOW_EXT_HOST_DEVICE auto IsFlooredBelow(C truncated, C y) {
   return (truncated != C(0)) & ((truncated < C(0)) != (y < C(0)));
 }
 
-// The quotient that the floored remainder belongs to: x = quotient * y + mod.
-// (x - mod) / y is a whole number except for its rounding, which this function
-// removes. `truncated` is Remainder(x, y).
+// The quotient that the floored remainder belongs to: x = quotient * y + mod. (x - mod) / y is a
+// whole number except for its rounding, which this function removes. `truncated` is Remainder(x,
+// y).
 template <typename C>
 TENSORFLOW_EXT_HOST_DEVICE C FlooredQuotient(C x, C y, C truncated) {
   const C ratio = (x - truncated) / y;
@@ -47,8 +46,7 @@ TENSORFLOW_EXT_HOST_DEVICE C FlooredQuotient(C x, C y) {
 // The floored remainder. It has y's sign, even if it is zero.
 template <typename C>
 TENSORFLOW_EXT_HOST_DEVICE C FlooredRemainder(C y, C truncated) {
-  const C floored =
-      Where(IsFlooredBelow(truncated, y), truncated + y, truncated);
+  const C floored = Where(IsFlooredBelow(truncated, y), truncated + y, truncated);
   return Where(truncated == C(0), CopySign(C(0), y), floored);
 }
 
@@ -64,8 +62,7 @@ struct FloorMod {
       const C divisor = Where((y == C(0)) | (y == C(-1)), C(1), y);
       const C truncated = x % divisor;
       // Where it is not needed, truncated + divisor may overflow C.
-      return truncated +
-             Where(IsFlooredBelow(truncated, divisor), divisor, C(0));
+      return truncated + Where(IsFlooredBelow(truncated, divisor), divisor, C(0));
     } else {
       return FlooredRemainder(y, Remainder(x, y));
     }

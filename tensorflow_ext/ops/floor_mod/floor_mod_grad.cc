@@ -10,16 +10,14 @@ namespace {
 void FloorModGradient(Gradient& g) {
   const Value x = g.Input(0), y = g.Input(1), dz = g.Upstream();
   if (!IsFloating(x)) return ReturnNone(g);
-  const auto [dx, dy] =
-      UnbroadcastInFloat(x, dz, y, g.Call("TfExt>FloorModGrad", {dz, x, y}));
+  const auto [dx, dy] = UnbroadcastInFloat(x, dz, y, g.Call("TfExt>FloorModGrad", {dz, x, y}));
   g.Return({dx, dy});
 }
 REGISTER_GRADIENT("TfExt>FloorMod", FloorModGradient);
 
 // Linear in the upstream gradient; floor(x / y) is piecewise constant.
 void FloorModGradGradient(Gradient& g) {
-  const Value dgradients =
-      g.Call("TfExt>FloorModGrad", {g.Upstream(), g.Input(1), g.Input(2)});
+  const Value dgradients = g.Call("TfExt>FloorModGrad", {g.Upstream(), g.Input(1), g.Input(2)});
   g.Return({dgradients, Value(), Value()});
 }
 REGISTER_GRADIENT("TfExt>FloorModGrad", FloorModGradGradient);

@@ -19,20 +19,18 @@ class FloorModCpuOp final : public BroadcastCpuOp<FloorMod> {
     const tensorflow::Tensor& y = context->input(1);
     const int64_t zero = FindZeroCpu(type(), Data(y), y.NumElements());
     if (zero < 0) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat(
-        type_string(), ": argument 'y' is 0 at flat index ", zero, " of shape ",
-        y.shape().DebugString(), ", expected integer divisors other than 0"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(type_string(), ": argument 'y' is 0 at flat index ", zero, " of shape ",
+                     y.shape().DebugString(), ", expected integer divisors other than 0"));
   }
 };
 
-REGISTER_KERNEL_BUILDER(Name("TfExt>FloorMod").Device(DEVICE_CPU),
-                        FloorModCpuOp);
+REGISTER_KERNEL_BUILDER(Name("TfExt>FloorMod").Device(DEVICE_CPU), FloorModCpuOp);
 REGISTER_KERNEL_BUILDER(Name("TfExt>FloorModGrad").Device(DEVICE_CPU),
                         BroadcastCpuOp<FloorModGrad>);
 
 #if TENSORFLOW_EXT_CUDA
-REGISTER_KERNEL_BUILDER(Name("TfExt>FloorMod").Device(DEVICE_GPU),
-                        BroadcastGpuOp<FloorMod>);
+REGISTER_KERNEL_BUILDER(Name("TfExt>FloorMod").Device(DEVICE_GPU), BroadcastGpuOp<FloorMod>);
 REGISTER_KERNEL_BUILDER(Name("TfExt>FloorModGrad").Device(DEVICE_GPU),
                         BroadcastGpuOp<FloorModGrad>);
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The arithmetic of the gradient modifiers, for host, device and XLA, and one
-// table row for each op that has elementwise kernels (elementwise.h).
+// The arithmetic of the gradient modifiers, for host, device and XLA, and one table row for each op
+// that has elementwise kernels (elementwise.h).
 
 #ifndef TENSORFLOW_EXT_OPS_GRADIENT_MODIFIERS_GRADIENT_MODIFIERS_H_
 #define TENSORFLOW_EXT_OPS_GRADIENT_MODIFIERS_GRADIENT_MODIFIERS_H_

@@ -44,8 +44,7 @@ void ReverseGradientNGrad(Gradient& g) {
       case tensorflow::DT_BFLOAT16:
       case tensorflow::DT_FLOAT:
       case tensorflow::DT_DOUBLE:
-        gradients[i] =
-            Call("TfExt>Scale", {g.Upstream(i)}, {{"factor", factor}});
+        gradients[i] = Call("TfExt>Scale", {g.Upstream(i)}, {{"factor", factor}});
         break;
       case tensorflow::DT_COMPLEX64:
       case tensorflow::DT_COMPLEX128:

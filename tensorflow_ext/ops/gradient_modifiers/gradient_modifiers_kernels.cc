@@ -33,10 +33,8 @@ absl::Status ReadAttributes(OpKernelConstruction* context, Sign* /*functor*/) {
   return GetPositiveAttr(context, "TfExt>SignStraightThrough", "clip", &clip);
 }
 
-absl::Status ReadAttributes(OpKernelConstruction* context,
-                            SignStraightThroughGrad* functor) {
-  return GetPositiveAttr(context, "TfExt>SignStraightThroughGrad", "clip",
-                         &functor->clip);
+absl::Status ReadAttributes(OpKernelConstruction* context, SignStraightThroughGrad* functor) {
+  return GetPositiveAttr(context, "TfExt>SignStraightThroughGrad", "clip", &functor->clip);
 }
 
 TENSORFLOW_EXT_GRADIENT_MODIFIERS(REGISTER_ELEMENTWISE)
@@ -51,11 +49,9 @@ namespace {
 
 class ScaledGradientOp : public IdentityOp {
  public:
-  explicit ScaledGradientOp(OpKernelConstruction* context)
-      : IdentityOp(context) {
+  explicit ScaledGradientOp(OpKernelConstruction* context) : IdentityOp(context) {
     float scale;
-    OP_REQUIRES_OK(context, GetFiniteAttr(context, type_string().c_str(),
-                                          "scale", &scale));
+    OP_REQUIRES_OK(context, GetFiniteAttr(context, type_string().c_str(), "scale", &scale));
   }
 };
 REGISTER_IDENTITY("TfExt>ReverseGradient", ScaledGradientOp);
@@ -66,8 +62,7 @@ class ClipGradientOp : public IdentityOp {
  public:
   explicit ClipGradientOp(OpKernelConstruction* context) : IdentityOp(context) {
     float min, max;
-    OP_REQUIRES_OK(context,
-                   GetRangeAttrs(context, "TfExt>ClipGradient", &min, &max));
+    OP_REQUIRES_OK(context, GetRangeAttrs(context, "TfExt>ClipGradient", &min, &max));
   }
 };
 REGISTER_IDENTITY("TfExt>ClipGradient", ClipGradientOp);
@@ -77,9 +72,8 @@ class StraightThroughOp : public IdentityOp {
   using IdentityOp::IdentityOp;
 
   void Compute(tensorflow::OpKernelContext* context) override {
-    OP_REQUIRES_OK(context,
-                   CheckSameShape(type_string(), context->input(0).shape(),
-                                  context->input(1).shape()));
+    OP_REQUIRES_OK(context, CheckSameShape(type_string(), context->input(0).shape(),
+                                           context->input(1).shape()));
     IdentityOp::Compute(context);
   }
 };

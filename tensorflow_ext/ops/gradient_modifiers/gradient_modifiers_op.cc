@@ -119,9 +119,7 @@ REGISTER_OP("TfExt>ClipGradient")
     .Attr(kFloatingT)
     .Attr("min: float")
     .Attr("max: float")
-    .SetShapeFn([](InferenceContext* c) {
-      return ClippedShape("TfExt>ClipGradient", c);
-    })
+    .SetShapeFn([](InferenceContext* c) { return ClippedShape("TfExt>ClipGradient", c); })
     .Doc(R"doc(
 Identity whose gradient is clipped, element by element. The output shares the
 input's buffer.
@@ -140,9 +138,7 @@ REGISTER_OP("TfExt>Clip")
     .Attr(kFloatingT)
     .Attr("min: float")
     .Attr("max: float")
-    .SetShapeFn([](InferenceContext* c) {
-      return ClippedShape("TfExt>Clip", c);
-    })
+    .SetShapeFn([](InferenceContext* c) { return ClippedShape("TfExt>Clip", c); })
     .Doc(R"doc(
 Clips to [min, max], element by element. NaN stays NaN.
 
@@ -161,9 +157,7 @@ REGISTER_OP("TfExt>ClipGrad")
     .Attr(kFloatingT)
     .Attr("min: float")
     .Attr("max: float")
-    .SetShapeFn([](InferenceContext* c) {
-      return ClippedShape("TfExt>ClipGrad", c);
-    })
+    .SetShapeFn([](InferenceContext* c) { return ClippedShape("TfExt>ClipGrad", c); })
     .Doc(R"doc(
 Gradient of Clip: gradients where min <= x <= max, else 0 (also if x is NaN).
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lowerings of the ops that are the identity and exist for their gradient.
-// The other ops are registered with their kernels.
+// The lowerings of the ops that are the identity and exist for their gradient. The other ops are
+// registered with their kernels.
 
 #include "tensorflow_ext/kernels/attributes.h"
 #include "tensorflow_ext/xla/lowering.h"
@@ -26,8 +26,7 @@ class ScaleGradientLowering : public IdentityLowering {
   }
 };
 REGISTER_LOWERING(Name("TfExt>ReverseGradient"), ScaleGradientLowering);
-REGISTER_LOWERING(Name("TfExt>ReverseGradientN").AllowAllTypes(),
-                  ScaleGradientLowering);
+REGISTER_LOWERING(Name("TfExt>ReverseGradientN").AllowAllTypes(), ScaleGradientLowering);
 REGISTER_LOWERING(Name("TfExt>ScaleGradient"), ScaleGradientLowering);
 
 class ClipGradientLowering : public IdentityLowering {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The OpKernel of ops that are the identity and exist for their gradient. It
-// passes on the inputs' buffers without a copy, so CPU and GPU share it.
+// The OpKernel of ops that are the identity and exist for their gradient. It passes on the inputs'
+// buffers without a copy, so CPU and GPU share it.
 
 #ifndef TENSORFLOW_EXT_OPS_GRADIENT_MODIFIERS_IDENTITY_OP_H_
 #define TENSORFLOW_EXT_OPS_GRADIENT_MODIFIERS_IDENTITY_OP_H_

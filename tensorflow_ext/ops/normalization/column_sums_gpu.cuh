@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gradients of scale and offset on the GPU: sums of columns over all rows.
-// Each block sums a part of the rows, either in the pass that differentiates
-// them or in a separate pass. Then the parts are added, in one order.
+// The gradients of scale and offset on the GPU: sums of columns over all rows. Each block sums a
+// part of the rows, either in the pass that differentiates them or in a separate pass. Then the
+// parts are added, in one order.
 
 #ifndef TENSORFLOW_EXT_OPS_NORMALIZATION_COLUMN_SUMS_GPU_CUH_
 #define TENSORFLOW_EXT_OPS_NORMALIZATION_COLUMN_SUMS_GPU_CUH_
@@ -16,8 +16,8 @@
 namespace tensorflow_ext {
 namespace internal {
 
-// True if a block that differentiates rows also sums their columns in the same
-// pass. A thread's sums must fit into registers beside its part of a row.
+// True if a block that differentiates rows also sums their columns in the same pass. A thread's
+// sums must fit into registers beside its part of a row.
 template <typename Shape>
 constexpr bool kSumsColumns = Shape::kHeld > 0 && !Shape::kHoldsMuch;
 
@@ -31,8 +31,8 @@ class ColumnSums {
     if constexpr (Norm::kCentered) sums_[1][k][j] += g;
   }
 
-  // Stores the sums of all rows of the block, with `size` columns each. All
-  // threads of the block must call it.
+  // Stores the sums of all rows of the block, with `size` columns each. All threads of the block
+  // must call it.
   __device__ __forceinline__ void Store(int64_t size, C* sums) const {
 #pragma unroll
     for (int s = 0; s < kSums; ++s) {
@@ -50,8 +50,7 @@ class ColumnSums {
   // Columns of packs k over all threads of a row.
   static constexpr int kRowColumns = Shape::kThreads * kPack;
 
-  __device__ static __forceinline__ void StorePacks(const C* pack, int64_t size,
-                                                    C* sums) {
+  __device__ static __forceinline__ void StorePacks(const C* pack, int64_t size, C* sums) {
     if constexpr (Shape::kRowsOfABlock == 1) {
 #pragma unroll
       for (int j = 0; j < kPack; ++j) {
@@ -90,8 +89,8 @@ struct NoSums {
   __device__ __forceinline__ void Store(int64_t, C*) const {}
 };
 
-// The separate pass. A block sums 32 neighbouring columns, or packs of columns,
-// over a part of the rows; a warp sums every eighth row.
+// The separate pass. A block sums 32 neighbouring columns, or packs of columns, over a part of the
+// rows; a warp sums every eighth row.
 constexpr int kColumns = kWarpThreads;
 constexpr int kRowLanes = kBlockThreads / kColumns;
 
@@ -114,15 +113,13 @@ __device__ __forceinline__ C LaneSum(C value) {
 // Each thread sums kPack neighbouring columns. size is a multiple of kPack.
 template <typename Norm, typename T, int kPack>
 __global__ void __launch_bounds__(kBlockThreads)
-    SumColumnsKernel(RowDims dims, NormalizationGradTensors tensors,
-                     int64_t rows_of_a_part) {
+    SumColumnsKernel(RowDims dims, NormalizationGradTensors tensors, int64_t rows_of_a_part) {
   using C = ComputeType<T>;
   using Pack = internal::Pack<T, kPack>;
   constexpr int kSums = GpuRowNormalization<Norm>::kSums;
   const int64_t first = int64_t{blockIdx.y} * rows_of_a_part;
   const int64_t end = min(dims.rows, first + rows_of_a_part);
-  C* sums = static_cast<C*>(tensors.partial_sums) +
-            int64_t{blockIdx.y} * kSums * dims.size;
+  C* sums = static_cast<C*>(tensors.partial_sums) + int64_t{blockIdx.y} * kSums * dims.size;
   const int64_t packs = dims.size / kPack;
   for (int64_t left = int64_t{blockIdx.x} * kColumns; left < packs;
        left += int64_t{gridDim.x} * kColumns) {
@@ -170,8 +167,8 @@ __global__ void __launch_bounds__(kBlockThreads)
 // The sum over the parts, for scale if blockIdx.y is 0, else for offset.
 template <typename Norm, typename T>
 __global__ void __launch_bounds__(kBlockThreads)
-    SumPartsKernel(const ComputeType<T>* sums, int64_t parts, int64_t size,
-                   T* scale_backprops, T* offset_backprops) {
+    SumPartsKernel(const ComputeType<T>* sums, int64_t parts, int64_t size, T* scale_backprops,
+                   T* offset_backprops) {
   using C = ComputeType<T>;
   T* result = blockIdx.y == 0 ? scale_backprops : offset_backprops;
   sums += blockIdx.y * size;
@@ -198,20 +195,18 @@ inline unsigned int ColumnBlocks(int64_t size) {
 // A thread sums as many columns as fit into 4 bytes, at least one.
 template <typename Norm, typename T>
 cudaError_t LaunchSumColumns(const RowDims& dims, bool aligned,
-                             const NormalizationGradTensors& tensors,
-                             cudaStream_t stream) {
+                             const NormalizationGradTensors& tensors, cudaStream_t stream) {
   using Shape = GpuRowNormalization<Norm>;
   const dim3 block(kColumns, kRowLanes);
   const unsigned int parts = static_cast<unsigned int>(Shape::Parts(dims));
   constexpr int kPack = sizeof(T) < 4 ? 4 / sizeof(T) : 1;
   if (aligned && dims.size % kPack == 0) {
     SumColumnsKernel<Norm, T, kPack>
-        <<<dim3(ColumnBlocks(dims.size / kPack), parts), block, 0, stream>>>(
-            dims, tensors, Shape::PartSize(dims));
+        <<<dim3(ColumnBlocks(dims.size / kPack), parts), block, 0, stream>>>(dims, tensors,
+                                                                             Shape::PartSize(dims));
   } else {
-    SumColumnsKernel<Norm, T, 1>
-        <<<dim3(ColumnBlocks(dims.size), parts), block, 0, stream>>>(
-            dims, tensors, Shape::PartSize(dims));
+    SumColumnsKernel<Norm, T, 1><<<dim3(ColumnBlocks(dims.size), parts), block, 0, stream>>>(
+        dims, tensors, Shape::PartSize(dims));
   }
   return cudaGetLastError();
 }

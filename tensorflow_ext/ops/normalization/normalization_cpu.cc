@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loops pass over a row several times while it is in cache. Short rows are
-// processed together: while one waits for a sum or a root, others continue.
+// The loops pass over a row several times while it is in cache. Short rows are processed together:
+// while one waits for a sum or a root, others continue.
 
 #include <algorithm>
 #include <cstdint>
@@ -20,18 +20,17 @@ namespace {
 // Values of a row that are converted at a time, a multiple of LaneSums' lanes.
 constexpr int64_t kRowChunk = 1024;
 
-// The most rows that are processed together, and their largest size. Longer
-// rows have enough work, and several would not fit into the first cache.
+// The most rows that are processed together, and their largest size. Longer rows have enough work,
+// and several would not fit into the first cache.
 constexpr int kTogether = 4;
 constexpr int64_t kShortRow = 256;
 
-// True if the rows of an output bypass the caches. They must be whole lines,
-// and too many to still be in the caches later.
+// True if the rows of an output bypass the caches. They must be whole lines, and too many to still
+// be in the caches later.
 template <typename T>
 bool Streams(const RowDims& dims) {
   const int64_t row_bytes = dims.size * static_cast<int64_t>(sizeof(T));
-  return row_bytes % internal::kLineBytes == 0 &&
-         ExceedsCaches(dims.rows * row_bytes);
+  return row_bytes % internal::kLineBytes == 0 && ExceedsCaches(dims.rows * row_bytes);
 }
 
 // The terms of the sums, for LaneSums.
@@ -86,9 +85,8 @@ struct GradientTerms {
 
 // y = n scale + offset. y may be x.
 template <typename Norm, typename C>
-TENSORFLOW_EXT_INLINE void Normalize(const C* x, C mean, C inverse,
-                                     const C* scale, const C* offset, C* y,
-                                     int64_t size) {
+TENSORFLOW_EXT_INLINE void Normalize(const C* x, C mean, C inverse, const C* scale, const C* offset,
+                                     C* y, int64_t size) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < size; ++i) {
     if constexpr (Norm::kCentered) {
@@ -99,13 +97,12 @@ TENSORFLOW_EXT_INLINE void Normalize(const C* x, C mean, C inverse,
   }
 }
 
-// dx = r g + a + b n, where a and b combine the means of the formula, and the
-// row's terms of the sums. dx may be dy.
+// dx = r g + a + b n, where a and b combine the means of the formula, and the row's terms of the
+// sums. dx may be dy.
 template <typename Norm, typename C>
-TENSORFLOW_EXT_INLINE void Differentiate(const C* dy, const C* x,
-                                         const C* scale, C mean, C inverse, C a,
-                                         C b, C* dx, C* scale_sums,
-                                         C* offset_sums, int64_t size) {
+TENSORFLOW_EXT_INLINE void Differentiate(const C* dy, const C* x, const C* scale, C mean, C inverse,
+                                         C a, C b, C* dx, C* scale_sums, C* offset_sums,
+                                         int64_t size) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < size; ++i) {
     const C g = dy[i];
@@ -127,8 +124,7 @@ struct ForwardLoop {
   using C = ComputeType<T>;
 
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Run(RowDims dims, float epsilon,
-                                        NormalizationTensors tensors,
+  TENSORFLOW_EXT_INLINE static void Run(RowDims dims, float epsilon, NormalizationTensors tensors,
                                         int64_t begin, int64_t end) {
     const bool streams = Streams<T>(dims);
     int64_t row = begin;
@@ -144,16 +140,14 @@ struct ForwardLoop {
  private:
   template <typename Isa, int kRows>
   TENSORFLOW_EXT_INLINE static void Rows(const RowDims& dims, float epsilon,
-                                         const NormalizationTensors& tensors,
-                                         bool streams, int64_t first) {
+                                         const NormalizationTensors& tensors, bool streams,
+                                         int64_t first) {
     const C divisor = static_cast<C>(dims.divisor());
     const C* scale = static_cast<const C*>(tensors.scale);
-    const C* offset =
-        Norm::kCentered ? static_cast<const C*>(tensors.offset) : scale;
+    const C* offset = Norm::kCentered ? static_cast<const C*>(tensors.offset) : scale;
     WideRow<Isa, T, kRowChunk> x[kRows];
     for (int row = 0; row < kRows; ++row) {
-      x[row].Start(static_cast<const T*>(tensors.x) +
-                   (first + row) * dims.size);
+      x[row].Start(static_cast<const T*>(tensors.x) + (first + row) * dims.size);
     }
     C mean[kRows] = {}, inverse[kRows];
     if constexpr (Norm::kCentered) {
@@ -170,14 +164,13 @@ struct ForwardLoop {
       for (int row = 0; row < kRows; ++row) mean[row] /= divisor;
       std::copy_n(mean, kRows, static_cast<C*>(tensors.mean) + first);
     }
-    // Short rows whose columns are summed for the first time keep the memory
-    // busy without prefetching.
-    const bool asks =
-        (Norm::kCentered || kRows == 1) && LinesAhead<T>::Fit(dims.size);
+    // Short rows whose columns are summed for the first time keep the memory busy without
+    // prefetching.
+    const bool asks = (Norm::kCentered || kRows == 1) && LinesAhead<T>::Fit(dims.size);
     // True if as many rows follow these.
     const bool asks_next = asks && first + 2 * kRows <= dims.rows;
-    const T* next = static_cast<const T*>(tensors.x) +
-                    (asks_next ? first + kRows : first) * dims.size;
+    const T* next =
+        static_cast<const T*>(tensors.x) + (asks_next ? first + kRows : first) * dims.size;
     T* outputs = static_cast<T*>(tensors.y) + first * dims.size;
     PartialSums<C> sums[kRows];
     for (int row = 0; row < kRows; ++row) {
@@ -187,8 +180,7 @@ struct ForwardLoop {
       LaneSums<Isa, C, 1> squares;
       for (int64_t i = 0; i < dims.size; i += kRowChunk) {
         const int64_t size = std::min(kRowChunk, dims.size - i);
-        squares.Add(SquareTerm<C, T>{x[row].Chunk(i, size), mean[row],
-                                     next_x.From(i), y.From(i)},
+        squares.Add(SquareTerm<C, T>{x[row].Chunk(i, size), mean[row], next_x.From(i), y.From(i)},
                     size);
       }
       sums[row] = squares.Partial(0);
@@ -196,8 +188,7 @@ struct ForwardLoop {
     C variance[kRows];
     Totals(sums, variance);
     for (int row = 0; row < kRows; ++row) {
-      inverse[row] =
-          1 / Sqrt(variance[row] / divisor + static_cast<C>(epsilon));
+      inverse[row] = 1 / Sqrt(variance[row] / divisor + static_cast<C>(epsilon));
     }
     std::copy_n(inverse, kRows, static_cast<C*>(tensors.inverse) + first);
 
@@ -206,8 +197,8 @@ struct ForwardLoop {
       T* y = outputs + row * dims.size;
       for (int64_t i = 0; i < dims.size; i += kRowChunk) {
         const int64_t size = std::min(kRowChunk, dims.size - i);
-        Normalize<Norm>(x[row].Chunk(i, size), mean[row], inverse[row],
-                        scale + i, offset + i, out.Chunk(y + i), size);
+        Normalize<Norm>(x[row].Chunk(i, size), mean[row], inverse[row], scale + i, offset + i,
+                        out.Chunk(y + i), size);
         out.Store(y + i, size);
       }
     }
@@ -221,16 +212,13 @@ struct BackwardLoop {
 
   // Processes rows [begin, end) and adds them to the sums of a part.
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Run(RowDims dims,
-                                        NormalizationGradTensors tensors,
-                                        C* scale_sums, C* offset_sums,
-                                        int64_t begin, int64_t end) {
+  TENSORFLOW_EXT_INLINE static void Run(RowDims dims, NormalizationGradTensors tensors,
+                                        C* scale_sums, C* offset_sums, int64_t begin, int64_t end) {
     const bool streams = Streams<T>(dims);
     int64_t row = begin;
     if (dims.size <= kShortRow) {
       for (; row + kTogether <= end; row += kTogether) {
-        Rows<Isa, kTogether>(dims, tensors, scale_sums, offset_sums, streams,
-                             row);
+        Rows<Isa, kTogether>(dims, tensors, scale_sums, offset_sums, streams, row);
       }
     }
     for (; row < end; ++row) {
@@ -241,9 +229,9 @@ struct BackwardLoop {
 
  private:
   template <typename Isa, int kRows>
-  TENSORFLOW_EXT_INLINE static void Rows(
-      const RowDims& dims, const NormalizationGradTensors& tensors,
-      C* scale_sums, C* offset_sums, bool streams, int64_t first) {
+  TENSORFLOW_EXT_INLINE static void Rows(const RowDims& dims,
+                                         const NormalizationGradTensors& tensors, C* scale_sums,
+                                         C* offset_sums, bool streams, int64_t first) {
     const C* scale = static_cast<const C*>(tensors.scale);
     const C divisor = static_cast<C>(dims.divisor());
     C mean[kRows] = {}, inverse[kRows];
@@ -262,9 +250,8 @@ struct BackwardLoop {
       LaneSums<Isa, C, kSums> row_sums;
       for (int64_t i = 0; i < dims.size; i += kRowChunk) {
         const int64_t size = std::min(kRowChunk, dims.size - i);
-        row_sums.Add(GradientTerms<Norm, C>{dy[row].Chunk(i, size),
-                                            x[row].Chunk(i, size), scale + i,
-                                            mean[row], inverse[row]},
+        row_sums.Add(GradientTerms<Norm, C>{dy[row].Chunk(i, size), x[row].Chunk(i, size),
+                                            scale + i, mean[row], inverse[row]},
                      size);
       }
       for (int k = 0; k < kSums; ++k) {
@@ -274,18 +261,14 @@ struct BackwardLoop {
     C totals[kSums][kRows], a[kRows] = {}, b[kRows];
     for (int k = 0; k < kSums; ++k) Totals(sums[k], totals[k]);
     if constexpr (Norm::kCentered) {
-      const C* gradients =
-          static_cast<const C*>(tensors.mean_gradients) + first;
+      const C* gradients = static_cast<const C*>(tensors.mean_gradients) + first;
       for (int row = 0; row < kRows; ++row) {
-        a[row] = gradients[row] / divisor -
-                 inverse[row] * (totals[1][row] / divisor);
+        a[row] = gradients[row] / divisor - inverse[row] * (totals[1][row] / divisor);
       }
     }
-    const C* gradients =
-        static_cast<const C*>(tensors.inverse_gradients) + first;
+    const C* gradients = static_cast<const C*>(tensors.inverse_gradients) + first;
     for (int row = 0; row < kRows; ++row) {
-      b[row] = -inverse[row] * (totals[0][row] / divisor +
-                                gradients[row] * inverse[row] / divisor);
+      b[row] = -inverse[row] * (totals[0][row] / divisor + gradients[row] * inverse[row] / divisor);
     }
 
     NarrowRow<Isa, T, kRowChunk> out(streams);
@@ -293,25 +276,22 @@ struct BackwardLoop {
       T* dx = static_cast<T*>(tensors.x_backprops) + (first + row) * dims.size;
       for (int64_t i = 0; i < dims.size; i += kRowChunk) {
         const int64_t size = std::min(kRowChunk, dims.size - i);
-        Differentiate<Norm>(dy[row].Chunk(i, size), x[row].Chunk(i, size),
-                            scale + i, mean[row], inverse[row], a[row], b[row],
-                            out.Chunk(dx + i), scale_sums + i, offset_sums + i,
-                            size);
+        Differentiate<Norm>(dy[row].Chunk(i, size), x[row].Chunk(i, size), scale + i, mean[row],
+                            inverse[row], a[row], b[row], out.Chunk(dx + i), scale_sums + i,
+                            offset_sums + i, size);
         out.Store(dx + i, size);
       }
     }
   }
 };
 
-// Sums columns [begin, end) over the parts. The sums of successive parts are
-// `stride` apart.
+// Sums columns [begin, end) over the parts. The sums of successive parts are `stride` apart.
 template <typename T>
 struct SumPartsLoop {
   using C = ComputeType<T>;
 
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Run(const C* sums, int64_t parts,
-                                        int64_t stride, T* result,
+  TENSORFLOW_EXT_INLINE static void Run(const C* sums, int64_t parts, int64_t stride, T* result,
                                         int64_t begin, int64_t end) {
     C total[kRowChunk];
     for (int64_t i = begin; i < end; i += kRowChunk) {
@@ -333,10 +313,9 @@ struct SumPartsLoop {
 }  // namespace
 
 template <typename Norm>
-void CpuRowNormalization<Norm>::Forward(NumericType type, const RowDims& dims,
-                                        float epsilon,
-                                        const NormalizationTensors& tensors,
-                                        int64_t begin, int64_t end) {
+void CpuRowNormalization<Norm>::Forward(NumericType type, const RowDims& dims, float epsilon,
+                                        const NormalizationTensors& tensors, int64_t begin,
+                                        int64_t end) {
   DispatchFloating(type, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
     RunBest<ForwardLoop<Norm, T>>(dims, epsilon, tensors, begin, end);
@@ -344,44 +323,40 @@ void CpuRowNormalization<Norm>::Forward(NumericType type, const RowDims& dims,
 }
 
 template <typename Norm>
-void CpuRowNormalization<Norm>::Backward(
-    NumericType type, const RowDims& dims,
-    const NormalizationGradTensors& tensors, int64_t begin, int64_t end) {
+void CpuRowNormalization<Norm>::Backward(NumericType type, const RowDims& dims,
+                                         const NormalizationGradTensors& tensors, int64_t begin,
+                                         int64_t end) {
   DispatchFloating(type, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
     using C = ComputeType<T>;
     const int64_t rows = PartSize(dims);
     for (int64_t part = begin; part < end; ++part) {
-      C* sums =
-          static_cast<C*>(tensors.partial_sums) + part * kSums * dims.size;
+      C* sums = static_cast<C*>(tensors.partial_sums) + part * kSums * dims.size;
       std::fill_n(sums, kSums * dims.size, C(0));
-      RunBest<BackwardLoop<Norm, T>>(
-          dims, tensors, sums, sums + (kSums - 1) * dims.size, part * rows,
-          std::min(dims.rows, (part + 1) * rows));
+      RunBest<BackwardLoop<Norm, T>>(dims, tensors, sums, sums + (kSums - 1) * dims.size,
+                                     part * rows, std::min(dims.rows, (part + 1) * rows));
     }
   });
 }
 
 template <typename Norm>
-void CpuRowNormalization<Norm>::SumParts(
-    NumericType type, const RowDims& dims,
-    const NormalizationGradTensors& tensors, int64_t begin, int64_t end) {
+void CpuRowNormalization<Norm>::SumParts(NumericType type, const RowDims& dims,
+                                         const NormalizationGradTensors& tensors, int64_t begin,
+                                         int64_t end) {
   DispatchFloating(type, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
     using C = ComputeType<T>;
     void* const results[] = {tensors.scale_backprops, tensors.offset_backprops};
     for (int k = 0; k < kSums; ++k) {
-      RunBest<SumPartsLoop<T>>(
-          static_cast<const C*>(tensors.partial_sums) + k * dims.size,
-          Parts(dims), kSums * dims.size, static_cast<T*>(results[k]), begin,
-          end);
+      RunBest<SumPartsLoop<T>>(static_cast<const C*>(tensors.partial_sums) + k * dims.size,
+                               Parts(dims), kSums * dims.size, static_cast<T*>(results[k]), begin,
+                               end);
     }
   });
 }
 
 template <typename Norm>
-void CpuRowNormalization<Norm>::Widen(NumericType type, const void* from,
-                                      void* to, int64_t size) {
+void CpuRowNormalization<Norm>::Widen(NumericType type, const void* from, void* to, int64_t size) {
   DispatchFloating(type, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
     const T* values = static_cast<const T*>(from);

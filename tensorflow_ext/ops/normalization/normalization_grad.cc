@@ -14,8 +14,8 @@ using FDH = tensorflow::FunctionDefHelper;
 using tensorflow::AttrSlice;
 using tensorflow::FunctionDef;
 
-// The statistics are the forward op's own outputs: expansion recognises the
-// node and reuses its outputs.
+// The statistics are the forward op's own outputs: expansion recognises the node and reuses its
+// outputs.
 absl::Status LayerNormGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
   // clang-format off
   *g = FDH::Define(
@@ -42,14 +42,12 @@ absl::Status LayerNormGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
 }
 REGISTER_OP_GRADIENT("TfExt>LayerNorm", LayerNormGradient);
 
-// LayerNormGrad computes, with n = (x - m) r, g = scale dy and means over a
-// row,
+// LayerNormGrad computes, with n = (x - m) r, g = scale dy and means over a row,
 //
 //   dx = r (g - mean(g) - n mean(g n)) + (dm - r^2 dr n) / D
 //   dscale = sum over rows of dy n      doffset = sum over rows of dy
 //
-// m and r are inputs like the others. With upstream gradients u, v and w of the
-// three outputs, and
+// m and r are inputs like the others. With upstream gradients u, v and w of the three outputs, and
 //
 //   p = u - mean(u) - n mean(u n)
 //   q = v dy - r (g mean(u n) + u mean(g n)) - r^2 dr u / D    (that by n)
@@ -80,20 +78,16 @@ void LayerNormGradGradient(Gradient& g) {
   const Value mean_u = sum(u) / size;
   const Value mean_un = sum(u * n) / size, mean_gn = sum(dn * n) / size;
   const Value p = u - mean_u - n * mean_un;
-  const Value q =
-      v * dy - r * (dn * mean_un + u * mean_gn) - Square(r) * dr * u / size;
+  const Value q = v * dy - r * (dn * mean_un + u * mean_gn) - Square(r) * dr * u / size;
   const Value like_m = Shape(g.Input(5));
-  g.Return(
-      {Cast(r * p * scale + v * n + w, type), Reshape(mean_u, like_m),
-       Reshape(-(Square(r) * mean_un), like_m), Cast(r * q, type),
-       Cast(SumTo(scale, r * p * dy, shape), type),
-       Reshape(-(r * sum(q)), like_m),
-       Reshape(sum(dn * p + q * centered) - 2 * (r * dr * mean_un), like_m)});
+  g.Return({Cast(r * p * scale + v * n + w, type), Reshape(mean_u, like_m),
+            Reshape(-(Square(r) * mean_un), like_m), Cast(r * q, type),
+            Cast(SumTo(scale, r * p * dy, shape), type), Reshape(-(r * sum(q)), like_m),
+            Reshape(sum(dn * p + q * centered) - 2 * (r * dr * mean_un), like_m)});
 }
 REGISTER_GRADIENT("TfExt>LayerNormGrad", LayerNormGradGradient);
 
-// inverse_rms is the forward op's own output: expansion recognises the node and
-// reuses its output.
+// inverse_rms is the forward op's own output: expansion recognises the node and reuses its output.
 absl::Status RmsNormGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
   // clang-format off
   *g = FDH::Define(
@@ -122,8 +116,7 @@ REGISTER_OP_GRADIENT("TfExt>RmsNorm", RmsNormGradient);
 //   dx = r (g - n mean(g n)) - r^2 dr n / D
 //   dscale = sum over rows of dy n
 //
-// r is an input like the others. With upstream gradients u and v of the two
-// outputs, and
+// r is an input like the others. With upstream gradients u and v of the two outputs, and
 //
 //   p = u - n mean(u n)
 //   q = v dy - r (g mean(u n) + u mean(g n)) - r^2 dr u / D    (that by n)
@@ -151,12 +144,10 @@ void RmsNormGradGradient(Gradient& g) {
   const Value n = x * r, dn = dy * scale;
   const Value mean_un = sum(u * n) / size, mean_gn = sum(dn * n) / size;
   const Value p = u - n * mean_un;
-  const Value q =
-      v * dy - r * (dn * mean_un + u * mean_gn) - Square(r) * dr * u / size;
+  const Value q = v * dy - r * (dn * mean_un + u * mean_gn) - Square(r) * dr * u / size;
   const Value like_r = Shape(g.Input(4));
-  g.Return({Cast(r * p * scale + v * n, type),
-            Reshape(-(Square(r) * mean_un), like_r), Cast(r * q, type),
-            Cast(SumTo(scale, r * p * dy, shape), type),
+  g.Return({Cast(r * p * scale + v * n, type), Reshape(-(Square(r) * mean_un), like_r),
+            Cast(r * q, type), Cast(SumTo(scale, r * p * dy, shape), type),
             Reshape(sum(dn * p + q * x) - 2 * (r * dr * mean_un), like_r)});
 }
 REGISTER_GRADIENT("TfExt>RmsNormGrad", RmsNormGradGradient);

@@ -19,8 +19,8 @@ namespace {
 using tensorflow::DEVICE_CPU;
 using tensorflow::DEVICE_GPU;
 
-// Checks and types, and allocation: y uses the buffer of x if TensorFlow allows
-// it. The devices differ in Launch.
+// Checks and types, and allocation: y uses the buffer of x if TensorFlow allows it. The devices
+// differ in Launch.
 template <typename Norm>
 class RowNormalizationOp : public tensorflow::OpKernel {
  public:
@@ -31,8 +31,7 @@ class RowNormalizationOp : public tensorflow::OpKernel {
         type_(NumericTypeOf(context->input_type(0))),
         statistics_(context->output_type(Arguments::kInverse)) {
     OP_REQUIRES_OK(context, CheckStatisticsType(context, Norm::kName));
-    OP_REQUIRES_OK(context, GetNonNegativeAttr(context, Norm::kName, "epsilon",
-                                               &epsilon_));
+    OP_REQUIRES_OK(context, GetNonNegativeAttr(context, Norm::kName, "epsilon", &epsilon_));
   }
 
   void Compute(tensorflow::OpKernelContext* context) override {
@@ -41,16 +40,13 @@ class RowNormalizationOp : public tensorflow::OpKernel {
     OP_REQUIRES_OK(context, ReadNormalization<Norm>(shape, &dims));
     const tensorflow::TensorShape rows = StatisticsShape(shape(Arguments::kX));
     tensorflow::Tensor *y, *inverse;
-    OP_REQUIRES_OK(
-        context, context->forward_input_or_allocate_output(
-                     {Arguments::kX}, Arguments::kY, shape(Arguments::kX), &y));
-    OP_REQUIRES_OK(
-        context, context->allocate_output(Arguments::kInverse, rows, &inverse));
+    OP_REQUIRES_OK(context, context->forward_input_or_allocate_output(
+                                {Arguments::kX}, Arguments::kY, shape(Arguments::kX), &y));
+    OP_REQUIRES_OK(context, context->allocate_output(Arguments::kInverse, rows, &inverse));
     NormalizationTensors tensors{};
     if constexpr (Norm::kCentered) {
       tensorflow::Tensor* mean;
-      OP_REQUIRES_OK(context,
-                     context->allocate_output(Arguments::kMean, rows, &mean));
+      OP_REQUIRES_OK(context, context->allocate_output(Arguments::kMean, rows, &mean));
       tensors.mean = Data(mean);
       tensors.offset = Data(context->input(Arguments::kOffset));
     }
@@ -89,16 +85,14 @@ class RowNormalizationGradOp : public tensorflow::OpKernel {
     OP_REQUIRES_OK(context, ReadNormalizationGrad<Norm>(shape, &dims));
     tensorflow::Tensor *x_backprops, *scale_backprops;
     OP_REQUIRES_OK(context, context->forward_input_or_allocate_output(
-                                {Arguments::kGradients}, 0,
-                                shape(Arguments::kX), &x_backprops));
-    OP_REQUIRES_OK(context, context->allocate_output(
-                                1, shape(Arguments::kScale), &scale_backprops));
+                                {Arguments::kGradients}, 0, shape(Arguments::kX), &x_backprops));
+    OP_REQUIRES_OK(context,
+                   context->allocate_output(1, shape(Arguments::kScale), &scale_backprops));
     NormalizationGradTensors tensors{};
     if constexpr (Norm::kCentered) {
       tensorflow::Tensor* offset_backprops;
       OP_REQUIRES_OK(context,
-                     context->allocate_output(2, shape(Arguments::kScale),
-                                              &offset_backprops));
+                     context->allocate_output(2, shape(Arguments::kScale), &offset_backprops));
       tensors.offset_backprops = Data(offset_backprops);
       tensors.mean_gradients = data(Arguments::kMeanGradients);
       tensors.mean = data(Arguments::kMean);
@@ -126,12 +120,10 @@ class RowNormalizationGradOp : public tensorflow::OpKernel {
 
 // A parameter in the compute type: either itself, or converted into `wide`.
 template <typename Norm>
-absl::Status WidenParameter(tensorflow::OpKernelContext* context,
-                            NumericType type, int64_t size,
+absl::Status WidenParameter(tensorflow::OpKernelContext* context, NumericType type, int64_t size,
                             tensorflow::Tensor* wide, const void** parameter) {
   if (!IsHalfType(type)) return absl::OkStatus();
-  const absl::Status status =
-      context->allocate_temp(tensorflow::DT_FLOAT, {size}, wide);
+  const absl::Status status = context->allocate_temp(tensorflow::DT_FLOAT, {size}, wide);
   if (!status.ok()) return status;
   CpuRowNormalization<Norm>::Widen(type, *parameter, Data(wide), size);
   *parameter = Data(wide);
@@ -148,19 +140,15 @@ class RowNormalizationCpuOp final : public RowNormalizationOp<Norm> {
               NormalizationTensors tensors) override {
     tensorflow::Tensor scale, offset;
     OP_REQUIRES_OK(context,
-                   WidenParameter<Norm>(context, this->type_, dims.size, &scale,
-                                        &tensors.scale));
+                   WidenParameter<Norm>(context, this->type_, dims.size, &scale, &tensors.scale));
     if constexpr (Norm::kCentered) {
-      OP_REQUIRES_OK(context,
-                     WidenParameter<Norm>(context, this->type_, dims.size,
-                                          &offset, &tensors.offset));
+      OP_REQUIRES_OK(
+          context, WidenParameter<Norm>(context, this->type_, dims.size, &offset, &tensors.offset));
     }
     // Cycles, with vectors: the passes over a row, and a fixed cost.
-    Parallel(context, dims.rows, dims.size / 2 + 64,
-             [&](int64_t begin, int64_t end) {
-               CpuRowNormalization<Norm>::Forward(
-                   this->type_, dims, this->epsilon_, tensors, begin, end);
-             });
+    Parallel(context, dims.rows, dims.size / 2 + 64, [&](int64_t begin, int64_t end) {
+      CpuRowNormalization<Norm>::Forward(this->type_, dims, this->epsilon_, tensors, begin, end);
+    });
   }
 };
 
@@ -175,21 +163,18 @@ class RowNormalizationGradCpuOp final : public RowNormalizationGradOp<Norm> {
     using Loops = CpuRowNormalization<Norm>;
     tensorflow::Tensor scale, sums;
     OP_REQUIRES_OK(context,
-                   WidenParameter<Norm>(context, this->type_, dims.size, &scale,
-                                        &tensors.scale));
+                   WidenParameter<Norm>(context, this->type_, dims.size, &scale, &tensors.scale));
     const int64_t parts = Loops::Parts(dims);
-    OP_REQUIRES_OK(context, context->allocate_temp(
-                                this->statistics_,
-                                {parts, Loops::kSums, dims.size}, &sums));
+    OP_REQUIRES_OK(context, context->allocate_temp(this->statistics_,
+                                                   {parts, Loops::kSums, dims.size}, &sums));
     tensors.partial_sums = Data(&sums);
     Parallel(context, parts, Loops::PartSize(dims) * (3 * dims.size + 64),
              [&](int64_t begin, int64_t end) {
                Loops::Backward(this->type_, dims, tensors, begin, end);
              });
-    Parallel(context, dims.size, Loops::kSums * parts,
-             [&](int64_t begin, int64_t end) {
-               Loops::SumParts(this->type_, dims, tensors, begin, end);
-             });
+    Parallel(context, dims.size, Loops::kSums * parts, [&](int64_t begin, int64_t end) {
+      Loops::SumParts(this->type_, dims, tensors, begin, end);
+    });
   }
 };
 
@@ -197,8 +182,7 @@ REGISTER_KERNEL_BUILDER(Name(LayerNorm::kName).Device(DEVICE_CPU),
                         RowNormalizationCpuOp<LayerNorm>);
 REGISTER_KERNEL_BUILDER(Name(LayerNorm::kGradName).Device(DEVICE_CPU),
                         RowNormalizationGradCpuOp<LayerNorm>);
-REGISTER_KERNEL_BUILDER(Name(RmsNorm::kName).Device(DEVICE_CPU),
-                        RowNormalizationCpuOp<RmsNorm>);
+REGISTER_KERNEL_BUILDER(Name(RmsNorm::kName).Device(DEVICE_CPU), RowNormalizationCpuOp<RmsNorm>);
 REGISTER_KERNEL_BUILDER(Name(RmsNorm::kGradName).Device(DEVICE_CPU),
                         RowNormalizationGradCpuOp<RmsNorm>);
 
@@ -213,8 +197,8 @@ class RowNormalizationGpuOp final : public RowNormalizationOp<Norm> {
  private:
   void Launch(tensorflow::OpKernelContext* context, const RowDims& dims,
               NormalizationTensors tensors) override {
-    const int error = GpuRowNormalization<Norm>::Forward(
-        this->type_, dims, this->epsilon_, tensors, GpuStream(context));
+    const int error = GpuRowNormalization<Norm>::Forward(this->type_, dims, this->epsilon_, tensors,
+                                                         GpuStream(context));
     OP_REQUIRES_OK(context, LaunchStatus(*this, error));
   }
 };
@@ -230,12 +214,10 @@ class RowNormalizationGradGpuOp final : public RowNormalizationGradOp<Norm> {
     using Loops = GpuRowNormalization<Norm>;
     tensorflow::Tensor sums;
     OP_REQUIRES_OK(context,
-                   context->allocate_temp(
-                       this->statistics_,
-                       {Loops::Parts(dims), Loops::kSums, dims.size}, &sums));
+                   context->allocate_temp(this->statistics_,
+                                          {Loops::Parts(dims), Loops::kSums, dims.size}, &sums));
     tensors.partial_sums = Data(&sums);
-    const int error =
-        Loops::Backward(this->type_, dims, tensors, GpuStream(context));
+    const int error = Loops::Backward(this->type_, dims, tensors, GpuStream(context));
     OP_REQUIRES_OK(context, LaunchStatus(*this, error));
   }
 };
@@ -244,8 +226,7 @@ REGISTER_KERNEL_BUILDER(Name(LayerNorm::kName).Device(DEVICE_GPU),
                         RowNormalizationGpuOp<LayerNorm>);
 REGISTER_KERNEL_BUILDER(Name(LayerNorm::kGradName).Device(DEVICE_GPU),
                         RowNormalizationGradGpuOp<LayerNorm>);
-REGISTER_KERNEL_BUILDER(Name(RmsNorm::kName).Device(DEVICE_GPU),
-                        RowNormalizationGpuOp<RmsNorm>);
+REGISTER_KERNEL_BUILDER(Name(RmsNorm::kName).Device(DEVICE_GPU), RowNormalizationGpuOp<RmsNorm>);
 REGISTER_KERNEL_BUILDER(Name(RmsNorm::kGradName).Device(DEVICE_GPU),
                         RowNormalizationGradGpuOp<RmsNorm>);
 #endif

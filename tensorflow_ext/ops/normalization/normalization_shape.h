@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The shapes, types and attributes of row normalization (normalization.h).
-// Shape functions, kernels and XLA lowerings share the error messages. Errors
-// are InvalidArgument and name the op, the argument, its value and what was
-// expected.
+// The shapes, types and attributes of row normalization (normalization.h). Shape functions, kernels
+// and XLA lowerings share the error messages. Errors are InvalidArgument and name the op, the
+// argument, its value and what was expected.
 
 #ifndef TENSORFLOW_EXT_OPS_NORMALIZATION_NORMALIZATION_SHAPE_H_
 #define TENSORFLOW_EXT_OPS_NORMALIZATION_NORMALIZATION_SHAPE_H_
@@ -41,47 +40,44 @@ struct NormalizationGradArguments {
   static constexpr int kInverse = Norm::kCentered ? kScale + 2 : kScale + 1;
 };
 
-// The attributes T and U. U must be the compute type of T. `Context` is an
-// InferenceContext or an OpKernelConstruction.
+// The attributes T and U. U must be the compute type of T. `Context` is an InferenceContext or an
+// OpKernelConstruction.
 template <typename Context>
 absl::Status CheckStatisticsType(Context* context, const char* op) {
   tensorflow::DataType type, statistics;
   if (absl::Status s = context->GetAttr("T", &type); !s.ok()) return s;
   if (absl::Status s = context->GetAttr("U", &statistics); !s.ok()) return s;
-  const tensorflow::DataType expected = type == tensorflow::DT_DOUBLE
-                                            ? tensorflow::DT_DOUBLE
-                                            : tensorflow::DT_FLOAT;
+  const tensorflow::DataType expected =
+      type == tensorflow::DT_DOUBLE ? tensorflow::DT_DOUBLE : tensorflow::DT_FLOAT;
   if (statistics == expected) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(op, ": attribute 'U', the type of the statistics, is ",
-                   tensorflow::DataTypeString(statistics), ", expected ",
-                   tensorflow::DataTypeString(expected), " for inputs of type ",
-                   tensorflow::DataTypeString(type)));
+  return absl::InvalidArgumentError(absl::StrCat(
+      op, ": attribute 'U', the type of the statistics, is ",
+      tensorflow::DataTypeString(statistics), ", expected ", tensorflow::DataTypeString(expected),
+      " for inputs of type ", tensorflow::DataTypeString(type)));
 }
 
 // ----- Shape functions. -----
 
 namespace internal {
 
-// Merges the known dimensions of x: [..., D] and scale: [D]. `x` is the merged
-// shape of x, `parameters` that of scale, and `statistics` that of x without D.
-inline absl::Status InferParameterRows(
-    tensorflow::shape_inference::InferenceContext* c, const char* op,
-    int x_index, int scale_index, tensorflow::shape_inference::ShapeHandle* x,
-    tensorflow::shape_inference::ShapeHandle* scale,
-    tensorflow::shape_inference::ShapeHandle* rows) {
+// Merges the known dimensions of x: [..., D] and scale: [D]. `x` is the merged shape of x,
+// `parameters` that of scale, and `statistics` that of x without D.
+inline absl::Status InferParameterRows(tensorflow::shape_inference::InferenceContext* c,
+                                       const char* op, int x_index, int scale_index,
+                                       tensorflow::shape_inference::ShapeHandle* x,
+                                       tensorflow::shape_inference::ShapeHandle* scale,
+                                       tensorflow::shape_inference::ShapeHandle* rows) {
   using tensorflow::shape_inference::DimensionHandle;
   absl::Status status = InferRows(c, op, "x", x_index, x);
   if (!status.ok()) return status;
-  status = InferRank(c, op, "scale", scale_index, 1,
-                     "[D], D being the last dimension of 'x'", scale);
+  status =
+      InferRank(c, op, "scale", scale_index, 1, "[D], D being the last dimension of 'x'", scale);
   if (!status.ok()) return status;
   DimensionHandle size;
   if (!c->Merge(c->Dim(*x, -1), c->Dim(*scale, 0), &size).ok()) {
-    return ShapeError(
-        op, "scale", c->DebugString(*scale),
-        absl::StrCat("[", c->DebugString(c->Dim(*x, -1)),
-                     "], the last dimension of 'x', ", c->DebugString(*x)));
+    return ShapeError(op, "scale", c->DebugString(*scale),
+                      absl::StrCat("[", c->DebugString(c->Dim(*x, -1)),
+                                   "], the last dimension of 'x', ", c->DebugString(*x)));
   }
   *scale = c->Vector(size);
   status.Update(c->ReplaceDim(*x, -1, size, x));
@@ -92,19 +88,17 @@ inline absl::Status InferParameterRows(
 }  // namespace internal
 
 template <typename Norm>
-absl::Status NormalizationShape(
-    tensorflow::shape_inference::InferenceContext* c) {
+absl::Status NormalizationShape(tensorflow::shape_inference::InferenceContext* c) {
   using Arguments = NormalizationArguments<Norm>;
   tensorflow::shape_inference::ShapeHandle x, scale, rows;
   float epsilon;
   absl::Status status = CheckStatisticsType(c, Norm::kName);
   status.Update(GetNonNegativeAttr(c, Norm::kName, "epsilon", &epsilon));
-  status.Update(internal::InferParameterRows(
-      c, Norm::kName, Arguments::kX, Arguments::kScale, &x, &scale, &rows));
+  status.Update(internal::InferParameterRows(c, Norm::kName, Arguments::kX, Arguments::kScale, &x,
+                                             &scale, &rows));
   if (!status.ok()) return status;
   if constexpr (Norm::kCentered) {
-    status = InferShapeOf(c, Norm::kName, "offset", Arguments::kOffset, "scale",
-                          scale, &scale);
+    status = InferShapeOf(c, Norm::kName, "offset", Arguments::kOffset, "scale", scale, &scale);
     if (!status.ok()) return status;
     c->set_output(Arguments::kMean, rows);
   }
@@ -114,16 +108,14 @@ absl::Status NormalizationShape(
 }
 
 template <typename Norm>
-absl::Status NormalizationGradShape(
-    tensorflow::shape_inference::InferenceContext* c) {
+absl::Status NormalizationGradShape(tensorflow::shape_inference::InferenceContext* c) {
   using Arguments = NormalizationGradArguments<Norm>;
   constexpr const char* kOp = Norm::kGradName;
   tensorflow::shape_inference::ShapeHandle x, scale, rows;
   absl::Status status = CheckStatisticsType(c, kOp);
-  status.Update(internal::InferParameterRows(
-      c, kOp, Arguments::kX, Arguments::kScale, &x, &scale, &rows));
   status.Update(
-      InferShapeOf(c, kOp, "gradients", Arguments::kGradients, "x", x, &x));
+      internal::InferParameterRows(c, kOp, Arguments::kX, Arguments::kScale, &x, &scale, &rows));
+  status.Update(InferShapeOf(c, kOp, "gradients", Arguments::kGradients, "x", x, &x));
   const auto statistic = [&](const std::string& name, int index) {
     if (!status.ok()) return;
     tensorflow::shape_inference::ShapeHandle merged;
@@ -131,16 +123,15 @@ absl::Status NormalizationGradShape(
       rows = merged;
       return;
     }
-    status = ShapeError(kOp, name, c->DebugString(c->input(index)),
-                        absl::StrCat("that of 'x' without its last dimension, ",
-                                     c->DebugString(rows)));
+    status =
+        ShapeError(kOp, name, c->DebugString(c->input(index)),
+                   absl::StrCat("that of 'x' without its last dimension, ", c->DebugString(rows)));
   };
   if constexpr (Norm::kCentered) {
     statistic("mean_gradients", Arguments::kMeanGradients);
     statistic("mean", Arguments::kMean);
   }
-  statistic(absl::StrCat(Norm::kInverse, "_gradients"),
-            Arguments::kInverseGradients);
+  statistic(absl::StrCat(Norm::kInverse, "_gradients"), Arguments::kInverseGradients);
   statistic(Norm::kInverse, Arguments::kInverse);
   if (!status.ok()) return status;
   c->set_output(0, x);
@@ -152,52 +143,47 @@ absl::Status NormalizationGradShape(
 // ----- Kernels and lowerings. -----
 
 // Checks x: [..., D] and scale or offset (`name`): [D]. Fills in `dims`.
-inline absl::Status ReadRowDims(const std::string& op,
-                                const tensorflow::TensorShape& x,
-                                const char* name,
-                                const tensorflow::TensorShape& parameter,
+inline absl::Status ReadRowDims(const std::string& op, const tensorflow::TensorShape& x,
+                                const char* name, const tensorflow::TensorShape& parameter,
                                 RowDims* dims) {
   const absl::Status status = ReadRows(op, "x", x, dims);
   if (!status.ok()) return status;
   if (parameter.dims() != 1 || parameter.dim_size(0) != dims->size) {
     return ShapeError(
         op, name, parameter,
-        absl::StrCat("[", dims->size, "], the last dimension of 'x', ",
-                     x.DebugString()));
+        absl::StrCat("[", dims->size, "], the last dimension of 'x', ", x.DebugString()));
   }
   return absl::OkStatus();
 }
 
 // The shape of the statistics of x: [...].
-inline tensorflow::TensorShape StatisticsShape(
-    const tensorflow::TensorShape& x) {
+inline tensorflow::TensorShape StatisticsShape(const tensorflow::TensorShape& x) {
   tensorflow::TensorShape shape = x;
   shape.RemoveLastDims(1);
   return shape;
 }
 
 // Checks `name`, a statistic or the gradient of one: [...].
-inline absl::Status CheckStatistic(const std::string& op,
-                                   const std::string& name,
+inline absl::Status CheckStatistic(const std::string& op, const std::string& name,
                                    const tensorflow::TensorShape& shape,
                                    const tensorflow::TensorShape& x) {
   const tensorflow::TensorShape expected = StatisticsShape(x);
   if (shape == expected) return absl::OkStatus();
-  return ShapeError(op, name, shape,
-                    absl::StrCat("that of 'x' without its last dimension, ",
-                                 expected.DebugString()));
+  return ShapeError(
+      op, name, shape,
+      absl::StrCat("that of 'x' without its last dimension, ", expected.DebugString()));
 }
 
 // `shape` returns the TensorShape of an input by its index.
 template <typename Norm, typename Shape>
 absl::Status ReadNormalization(const Shape& shape, RowDims* dims) {
   using Arguments = NormalizationArguments<Norm>;
-  absl::Status status = ReadRowDims(Norm::kName, shape(Arguments::kX), "scale",
-                                    shape(Arguments::kScale), dims);
+  absl::Status status =
+      ReadRowDims(Norm::kName, shape(Arguments::kX), "scale", shape(Arguments::kScale), dims);
   if constexpr (Norm::kCentered) {
     if (!status.ok()) return status;
-    status = ReadRowDims(Norm::kName, shape(Arguments::kX), "offset",
-                         shape(Arguments::kOffset), dims);
+    status =
+        ReadRowDims(Norm::kName, shape(Arguments::kX), "offset", shape(Arguments::kOffset), dims);
   }
   return status;
 }
@@ -207,20 +193,16 @@ absl::Status ReadNormalizationGrad(const Shape& shape, RowDims* dims) {
   using Arguments = NormalizationGradArguments<Norm>;
   constexpr const char* kOp = Norm::kGradName;
   const tensorflow::TensorShape x = shape(Arguments::kX);
-  absl::Status status =
-      ReadRowDims(kOp, x, "scale", shape(Arguments::kScale), dims);
+  absl::Status status = ReadRowDims(kOp, x, "scale", shape(Arguments::kScale), dims);
   if (!status.ok()) return status;
-  status.Update(
-      CheckShapeOf(kOp, "gradients", shape(Arguments::kGradients), "x", x));
+  status.Update(CheckShapeOf(kOp, "gradients", shape(Arguments::kGradients), "x", x));
   if constexpr (Norm::kCentered) {
-    status.Update(CheckStatistic(kOp, "mean_gradients",
-                                 shape(Arguments::kMeanGradients), x));
+    status.Update(CheckStatistic(kOp, "mean_gradients", shape(Arguments::kMeanGradients), x));
     status.Update(CheckStatistic(kOp, "mean", shape(Arguments::kMean), x));
   }
   status.Update(CheckStatistic(kOp, absl::StrCat(Norm::kInverse, "_gradients"),
                                shape(Arguments::kInverseGradients), x));
-  status.Update(
-      CheckStatistic(kOp, Norm::kInverse, shape(Arguments::kInverse), x));
+  status.Update(CheckStatistic(kOp, Norm::kInverse, shape(Arguments::kInverse), x));
   return status;
 }
 

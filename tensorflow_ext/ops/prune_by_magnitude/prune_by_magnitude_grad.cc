@@ -11,9 +11,8 @@ void PruneByMagnitudeGradient(Gradient& g) {
   const Value weights = g.Input(0), threshold = g.Input(1);
   const Value dy = g.Upstream();
   const bool is_masked = g.Attr<std::string>("gradient") == "masked";
-  g.Return({is_masked
-                ? Call("TfExt>PruneByMagnitudeGrad", {dy, weights, threshold})
-                : Call("Identity", {dy}),
+  g.Return({is_masked ? Call("TfExt>PruneByMagnitudeGrad", {dy, weights, threshold})
+                      : Call("Identity", {dy}),
             Value()});
 }
 REGISTER_GRADIENT("TfExt>PruneByMagnitude", PruneByMagnitudeGradient);
@@ -22,8 +21,7 @@ REGISTER_GRADIENT("TfExt>PruneByMagnitude", PruneByMagnitudeGradient);
 void PruneByMagnitudeGradGradient(Gradient& g) {
   const Value weights = g.Input(1), threshold = g.Input(2);
   g.Return(
-      {Call("TfExt>PruneByMagnitudeGrad", {g.Upstream(), weights, threshold}),
-       Value(), Value()});
+      {Call("TfExt>PruneByMagnitudeGrad", {g.Upstream(), weights, threshold}), Value(), Value()});
 }
 REGISTER_GRADIENT("TfExt>PruneByMagnitudeGrad", PruneByMagnitudeGradGradient);
 

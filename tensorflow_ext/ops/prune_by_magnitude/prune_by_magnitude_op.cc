@@ -20,8 +20,7 @@ REGISTER_OP("TfExt>PruneByMagnitude")
     .SetShapeFn([](InferenceContext* c) {
       ShapeHandle scalar;
       c->set_output(0, c->input(0));
-      return InferRank(c, "TfExt>PruneByMagnitude", "threshold", 1, 0, kScalar,
-                       &scalar);
+      return InferRank(c, "TfExt>PruneByMagnitude", "threshold", 1, 0, kScalar, &scalar);
     })
     .Doc(R"doc(
 Sets weights of small magnitude to zero: a weight is kept where abs(weight) >=
@@ -53,9 +52,7 @@ REGISTER_OP("TfExt>PruneByMagnitudeGrad")
     .SetShapeFn([](InferenceContext* c) {
       constexpr char kOp[] = "TfExt>PruneByMagnitudeGrad";
       ShapeHandle scalar;
-      if (absl::Status s =
-              InferRank(c, kOp, "threshold", 2, 0, kScalar, &scalar);
-          !s.ok()) {
+      if (absl::Status s = InferRank(c, kOp, "threshold", 2, 0, kScalar, &scalar); !s.ok()) {
         return s;
       }
       return SameShape(kOp, c);

@@ -18,15 +18,13 @@ class PruneLowering : public Lowering {
     tensorflow::TensorShape shape;
     TF_RETURN_IF_ERROR(context->CheckSameShape(last));
     TF_RETURN_IF_ERROR(context->InputBounds(last, &shape));
-    TF_RETURN_IF_ERROR(
-        CheckRank(context->op(), "threshold", shape, 0, "a scalar, []"));
+    TF_RETURN_IF_ERROR(CheckRank(context->op(), "threshold", shape, 0, "a scalar, []"));
     const XlaOp first = context->Input(0);
     const XlaOp weights = context->Input(last - 1);
     const XlaOp threshold = context->Input(last);
     const XlaOp pruned = xla::Select(xla::Abs(weights) < threshold, 0, first);
     // NaN cannot be refused here.
-    context->SetOutput(
-        0, xla::Select(threshold != threshold, std::nan(""), pruned));
+    context->SetOutput(0, xla::Select(threshold != threshold, std::nan(""), pruned));
     return absl::OkStatus();
   }
 };

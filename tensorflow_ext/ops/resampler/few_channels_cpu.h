@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Resampling of images with up to kFewChannels channels. Values that all
-// channels share are computed for a block of points at once
-// (point_block_cpu.h). Then each point sums its pixels in registers for 1, 2, 4
-// or 8 channels. Values that are read behind a pixel are not used, and values
+// Resampling of images with up to kFewChannels channels. Values that all channels share are
+// computed for a block of points at once (point_block_cpu.h). Then each point sums its pixels in
+// registers for 1, 2, 4 or 8 channels. Values that are read behind a pixel are not used, and values
 // that are written behind it are overwritten.
 
 #ifndef TENSORFLOW_EXT_OPS_RESAMPLER_FEW_CHANNELS_CPU_H_
@@ -39,8 +38,7 @@ struct VectorOf<double, sizeof(double)> {
   using type = double;
 };
 template <typename C, int kSize>
-using PixelVector =
-    typename VectorOf<C, std::min<int>(16, kSize * sizeof(C))>::type;
+using PixelVector = typename VectorOf<C, std::min<int>(16, kSize * sizeof(C))>::type;
 template <typename C, int kSize>
 constexpr int kPixelStep = sizeof(PixelVector<C, kSize>) / sizeof(C);
 
@@ -58,8 +56,7 @@ class CornerPixels {
       } else {
         T narrow[kBlockPoints * kSize];
         for (int i = 0; i < count; ++i) {
-          std::memcpy(narrow + i * kSize, block.pixels[k][i],
-                      kSize * sizeof(T));
+          std::memcpy(narrow + i * kSize, block.pixels[k][i], kSize * sizeof(T));
         }
         Isa::Widen(narrow, copies_[k], count * kSize);
       }
@@ -67,8 +64,7 @@ class CornerPixels {
   }
 
   // Corner k of point i.
-  TENSORFLOW_EXT_INLINE const C* At(const PointBlock<T>& block, int k,
-                                    int i) const {
+  TENSORFLOW_EXT_INLINE const C* At(const PointBlock<T>& block, int k, int i) const {
     if constexpr (kCopied) {
       return copies_[k] + i * kSize;
     } else {
@@ -89,8 +85,7 @@ struct SampleBlock {
 
   // If `may_pass`, elements may be written behind the last point.
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Run(int64_t channels, int count,
-                                        const PointBlock<T>* block,
+  TENSORFLOW_EXT_INLINE static void Run(int64_t channels, int count, const PointBlock<T>* block,
                                         bool may_pass, T* output) {
     if constexpr (kSize <= 2) channels = kSize;  // a compile-time constant
     CornerPixels<T, kSize> corners;
@@ -104,8 +99,7 @@ struct SampleBlock {
   }
 
  private:
-  TENSORFLOW_EXT_INLINE static void Blend(int64_t channels, int count,
-                                          const PointBlock<T>& block,
+  TENSORFLOW_EXT_INLINE static void Blend(int64_t channels, int count, const PointBlock<T>& block,
                                           const CornerPixels<T, kSize>& corners,
                                           C* __restrict output) {
     for (int i = 0; i < count; ++i) {
@@ -133,17 +127,14 @@ struct WarpGradientsOfBlock {
 
   // If `may_pass`, elements may be read behind the last point's gradient.
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Run(int64_t channels, int count,
-                                        const PointBlock<T>* block,
-                                        bool may_pass, const T* gradients,
-                                        T* output) {
+  TENSORFLOW_EXT_INLINE static void Run(int64_t channels, int count, const PointBlock<T>* block,
+                                        bool may_pass, const T* gradients, T* output) {
     if constexpr (kSize <= 2) channels = kSize;  // a compile-time constant
     CornerPixels<T, kSize> corners;
     corners.template Read<Isa>(*block, count);
     C terms[2][kBlockPoints * kSize];
     if (std::is_same_v<T, C> && may_pass) {
-      SetTerms(channels, count, *block, corners,
-               Values<Isa>(gradients, 0, terms[0]), terms);
+      SetTerms(channels, count, *block, corners, Values<Isa>(gradients, 0, terms[0]), terms);
     } else {
       C wide[kBlockPoints * kSize] = {};
       if constexpr (std::is_same_v<T, C>) {
@@ -166,10 +157,11 @@ struct WarpGradientsOfBlock {
 
  private:
   // Computes the terms that each channel of each point adds to its derivatives.
-  TENSORFLOW_EXT_INLINE static void SetTerms(
-      int64_t channels, int count, const PointBlock<T>& block,
-      const CornerPixels<T, kSize>& corners, const C* gradients,
-      C (*__restrict terms)[kBlockPoints * kSize]) {
+  TENSORFLOW_EXT_INLINE static void SetTerms(int64_t channels, int count,
+                                             const PointBlock<T>& block,
+                                             const CornerPixels<T, kSize>& corners,
+                                             const C* gradients,
+                                             C (*__restrict terms)[kBlockPoints * kSize]) {
     for (int i = 0; i < count; ++i) {
       const C fx = block.fx[i], fy = block.fy[i];
       const C *c0 = corners.At(block, 0, i), *c1 = corners.At(block, 1, i);
@@ -181,10 +173,8 @@ struct WarpGradientsOfBlock {
         Load(c1 + c, &p1);
         Load(c2 + c, &p2);
         Load(c3 + c, &p3);
-        const PixelVector<C, kSize> x =
-            upstream * ((p1 - p0) * (C(1) - fy) + (p3 - p2) * fy);
-        const PixelVector<C, kSize> y =
-            upstream * ((p2 - p0) * (C(1) - fx) + (p3 - p1) * fx);
+        const PixelVector<C, kSize> x = upstream * ((p1 - p0) * (C(1) - fy) + (p3 - p2) * fy);
+        const PixelVector<C, kSize> y = upstream * ((p2 - p0) * (C(1) - fx) + (p3 - p1) * fx);
         std::memcpy(terms[0] + i * kSize + c, &x, sizeof(x));
         std::memcpy(terms[1] + i * kSize + c, &y, sizeof(y));
       }
@@ -206,17 +196,15 @@ struct WarpGradientsOfBlock {
   }
 };
 
-// Calls fn(block, count, image, first) for the points [begin, end) of all
-// images. A block has points of one image, and the cell of each.
+// Calls fn(block, count, image, first) for the points [begin, end) of all images. A block has
+// points of one image, and the cell of each.
 template <typename T, typename Fn>
-void ForEachBlock(const ResamplerDims& dims, const T* warp, int64_t begin,
-                  int64_t end, Fn&& fn) {
+void ForEachBlock(const ResamplerDims& dims, const T* warp, int64_t begin, int64_t end, Fn&& fn) {
   PointBlock<T> block;
   while (begin < end) {
     const int64_t image = begin / dims.points;
     const int64_t last = std::min(end, (image + 1) * dims.points);
-    const int count =
-        static_cast<int>(std::min<int64_t>(kBlockPoints, last - begin));
+    const int count = static_cast<int>(std::min<int64_t>(kBlockPoints, last - begin));
     RunBest<FindCells<T>>(dims, warp + 2 * begin, count, &block);
     fn(&block, count, image, begin);
     begin += count;
@@ -225,58 +213,49 @@ void ForEachBlock(const ResamplerDims& dims, const T* warp, int64_t begin,
 
 // Like ResampleCpu.
 template <typename T, int kSize>
-void SampleFewChannels(const ResamplerDims& dims, ResamplerOrder order,
-                       const T* data, const T* warp, T* output, int64_t begin,
-                       int64_t end) {
+void SampleFewChannels(const ResamplerDims& dims, ResamplerOrder order, const T* data,
+                       const T* warp, T* output, int64_t begin, int64_t end) {
   const PaddedImages<T> images(dims, data);
-  ForEachBlock<T>(
-      dims, warp, begin, end,
-      [&](PointBlock<T>* block, int count, int64_t image, int64_t first) {
-        RunBest<FindWeights<T>>(order, block);
-        RunBest<FindPixels<T>>(dims, &images, image, true, block);
-        RunBest<SampleBlock<T, kSize>>(dims.channels, count, block,
-                                       first + count < end,
-                                       output + first * dims.channels);
-      });
+  ForEachBlock<T>(dims, warp, begin, end,
+                  [&](PointBlock<T>* block, int count, int64_t image, int64_t first) {
+                    RunBest<FindWeights<T>>(order, block);
+                    RunBest<FindPixels<T>>(dims, &images, image, true, block);
+                    RunBest<SampleBlock<T, kSize>>(dims.channels, count, block, first + count < end,
+                                                   output + first * dims.channels);
+                  });
 }
 
 // Like ResamplerWarpGradCpu.
 template <typename T, int kSize>
-void WarpGradientsFewChannels(const ResamplerDims& dims, const T* gradients,
-                              const T* data, const T* warp, T* output,
-                              int64_t begin, int64_t end) {
+void WarpGradientsFewChannels(const ResamplerDims& dims, const T* gradients, const T* data,
+                              const T* warp, T* output, int64_t begin, int64_t end) {
   const PaddedImages<T> images(dims, data);
   ForEachBlock<T>(
-      dims, warp, begin, end,
-      [&](PointBlock<T>* block, int count, int64_t image, int64_t first) {
+      dims, warp, begin, end, [&](PointBlock<T>* block, int count, int64_t image, int64_t first) {
         RunBest<FindPixels<T>>(dims, &images, image, false, block);
-        RunBest<WarpGradientsOfBlock<T, kSize>>(
-            dims.channels, count, block, first + count < end,
-            gradients + first * dims.channels, output + 2 * first);
+        RunBest<WarpGradientsOfBlock<T, kSize>>(dims.channels, count, block, first + count < end,
+                                                gradients + first * dims.channels,
+                                                output + 2 * first);
       });
 }
 
-// Adds the gradients of `count` points to the rows of pixels above and below
-// them. A row has one more column on each side, for corners that are no pixel.
-// It also has a column at the end for weights of 0, because an infinite
-// gradient must not make such a pixel NaN.
+// Adds the gradients of `count` points to the rows of pixels above and below them. A row has one
+// more column on each side, for corners that are no pixel. It also has a column at the end for
+// weights of 0, because an infinite gradient must not make such a pixel NaN.
 template <typename T, int kSize>
 struct AddBlock {
   using C = ComputeType<T>;
 
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Run(ResamplerDims dims,
-                                        const PointBlock<T>* block,
-                                        const T* gradients,
-                                        const int64_t* points, int count,
+  TENSORFLOW_EXT_INLINE static void Run(ResamplerDims dims, const PointBlock<T>* block,
+                                        const T* gradients, const int64_t* points, int count,
                                         C* upper, C* lower) {
     const int64_t channels = kSize <= 2 ? kSize : dims.channels;
     int32_t columns[4][kBlockPoints];
     const int32_t unused = static_cast<int32_t>(dims.width) + 2;
     for (int k = 0; k < 4; ++k) {
       for (int i = 0; i < kBlockPoints; ++i) {
-        columns[k][i] =
-            block->weights[k][i] != 0 ? block->x[i] + 1 + (k & 1) : unused;
+        columns[k][i] = block->weights[k][i] != 0 ? block->x[i] + 1 + (k & 1) : unused;
       }
     }
     T narrow[kBlockPoints * kSize];
@@ -302,8 +281,7 @@ struct AddBlock {
   }
 
  private:
-  TENSORFLOW_EXT_INLINE static void Add(C weight, const C* gradient,
-                                        int64_t column, C* row) {
+  TENSORFLOW_EXT_INLINE static void Add(C weight, const C* gradient, int64_t column, C* row) {
     C* pixel = row + column * kSize;
     for (int c = 0; c < kSize; c += kPixelStep<C, kSize>) {
       PixelVector<C, kSize> value, sum;
@@ -315,8 +293,8 @@ struct AddBlock {
   }
 };
 
-// Writes a row of AddBlock without its extra columns and elements. The rest of
-// the row is undefined.
+// Writes a row of AddBlock without its extra columns and elements. The rest of the row is
+// undefined.
 template <typename T, int kSize>
 struct StoreRow {
   using C = ComputeType<T>;
@@ -342,13 +320,12 @@ struct StoreRow {
   }
 };
 
-// Like ResamplerAdjointCpu, with the pointer to the image's backprops. The sums
-// of two rows stay in the first cache.
+// Like ResamplerAdjointCpu, with the pointer to the image's backprops. The sums of two rows stay in
+// the first cache.
 template <typename T, int kSize>
-void AdjointFewChannels(const ResamplerDims& dims, ResamplerOrder order,
-                        const T* gradients, const T* warp,
-                        const int64_t* sorted, const int64_t* starts,
-                        int64_t begin, int64_t end, T* backprops) {
+void AdjointFewChannels(const ResamplerDims& dims, ResamplerOrder order, const T* gradients,
+                        const T* warp, const int64_t* sorted, const int64_t* starts, int64_t begin,
+                        int64_t end, T* backprops) {
   using C = ComputeType<T>;
   const int64_t size = (dims.width + 3) * kSize;
   std::vector<C> rows(2 * size);
@@ -360,16 +337,14 @@ void AdjointFewChannels(const ResamplerDims& dims, ResamplerOrder order,
   for (int64_t row = begin - 1; row < end; ++row) {
     const int64_t first = starts[1 + row], last = starts[2 + row];
     for (int64_t i = first; i < last; i += kBlockPoints) {
-      const int count =
-          static_cast<int>(std::min<int64_t>(kBlockPoints, last - i));
+      const int count = static_cast<int>(std::min<int64_t>(kBlockPoints, last - i));
       T points[2 * kBlockPoints];
       for (int j = 0; j < count; ++j) {
         std::memcpy(points + 2 * j, warp + 2 * sorted[i + j], 2 * sizeof(T));
       }
       RunBest<FindCells<T>>(dims, static_cast<const T*>(points), count, &block);
       RunBest<FindWeights<T>>(order, &block);
-      RunBest<AddBlock<T, kSize>>(dims, &block, gradients, sorted + i, count,
-                                  upper, lower);
+      RunBest<AddBlock<T, kSize>>(dims, &block, gradients, sorted + i, count, upper, lower);
     }
     const bool is_zero = above + (last - first) == 0;
     above = last - first;

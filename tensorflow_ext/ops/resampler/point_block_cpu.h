@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cells, weights and pixels of a block of points, computed together.
-// Computing them point by point would take longer than summing a few channels.
-// For RunBest (kernels/simd.h).
+// The cells, weights and pixels of a block of points, computed together. Computing them point by
+// point would take longer than summing a few channels. For RunBest (kernels/simd.h).
 
 #ifndef TENSORFLOW_EXT_OPS_RESAMPLER_POINT_BLOCK_CPU_H_
 #define TENSORFLOW_EXT_OPS_RESAMPLER_POINT_BLOCK_CPU_H_
@@ -25,8 +24,8 @@ constexpr int kBlockPoints = 64;
 // x and y of a point that has no pixel at any corner.
 constexpr int32_t kOutside = -2;
 
-// Data of up to kBlockPoints points. All arrays are filled to their end, with
-// the values for (0, 0) after the last point.
+// Data of up to kBlockPoints points. All arrays are filled to their end, with the values for (0, 0)
+// after the last point.
 template <typename T>
 struct PointBlock {
   using C = ComputeType<T>;
@@ -45,8 +44,8 @@ struct FindCells {
   using C = ComputeType<T>;
 
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Run(ResamplerDims dims, const T* warp,
-                                        int count, PointBlock<T>* block) {
+  TENSORFLOW_EXT_INLINE static void Run(ResamplerDims dims, const T* warp, int count,
+                                        PointBlock<T>* block) {
     C points[2 * kBlockPoints] = {};
     if constexpr (!std::is_same_v<T, C>) {
       Isa::Widen(warp, points, 2 * count);
@@ -60,16 +59,14 @@ struct FindCells {
   }
 
  private:
-  TENSORFLOW_EXT_INLINE static void FindAll(const ResamplerDims& dims,
-                                            const C* points,
+  TENSORFLOW_EXT_INLINE static void FindAll(const ResamplerDims& dims, const C* points,
                                             PointBlock<T>* block) {
     const C width = static_cast<C>(dims.width);
     const C height = static_cast<C>(dims.height);
     for (int i = 0; i < kBlockPoints; ++i) {
       const C x = points[2 * i], y = points[2 * i + 1];
       // With & and Where, the compiler sees no branches.
-      const bool inside =
-          (x > C(-1)) & (x < width) & (y > C(-1)) & (y < height);
+      const bool inside = (x > C(-1)) & (x < width) & (y > C(-1)) & (y < height);
       const C in_x = Where(inside, x, C(0)), in_y = Where(inside, y, C(0));
       const int32_t left = static_cast<int32_t>(in_x) - (in_x < C(0));
       const int32_t top = static_cast<int32_t>(in_y) - (in_y < C(0));
@@ -85,8 +82,7 @@ struct FindCells {
 template <typename T>
 struct FindWeights {
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Run(ResamplerOrder order,
-                                        PointBlock<T>* block) {
+  TENSORFLOW_EXT_INLINE static void Run(ResamplerOrder order, PointBlock<T>* block) {
     using C = ComputeType<T>;
     // A side's weights are low - slope * fraction and high + slope * fraction.
     const C slope_x = order.x == 0, low_x = order.x == 0 ? 1 : -1;
@@ -102,8 +98,7 @@ struct FindWeights {
   }
 };
 
-// Images in which a full register may be read at each pixel, even if a pixel
-// has fewer elements.
+// Images in which a full register may be read at each pixel, even if a pixel has fewer elements.
 template <typename T>
 class PaddedImages {
  public:
@@ -119,16 +114,13 @@ class PaddedImages {
   T copy_of_last[kFewChannels] = {};
 };
 
-// Finds the pixels at a block's corners, for points of `image`. A corner that
-// is no pixel points at zeros. If `weighted`, so does a pixel whose weight is
-// 0, because it may be infinite.
+// Finds the pixels at a block's corners, for points of `image`. A corner that is no pixel points at
+// zeros. If `weighted`, so does a pixel whose weight is 0, because it may be infinite.
 template <typename T>
 struct FindPixels {
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Run(ResamplerDims dims,
-                                        const PaddedImages<T>* images,
-                                        int64_t image, bool weighted,
-                                        PointBlock<T>* block) {
+  TENSORFLOW_EXT_INLINE static void Run(ResamplerDims dims, const PaddedImages<T>* images,
+                                        int64_t image, bool weighted, PointBlock<T>* block) {
     static constexpr T kZeros[kFewChannels] = {};
     const T* first = images->data + image * dims.image_size();
     const T* last = images->last;

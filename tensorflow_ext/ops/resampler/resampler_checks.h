@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks of the Resampler ops' attributes and shapes, for shape functions,
-// kernels and XLA lowerings. Errors are InvalidArgument and name the op, the
-// argument, its value and what was expected. `op` is the op's name.
+// Checks of the Resampler ops' attributes and shapes, for shape functions, kernels and XLA
+// lowerings. Errors are InvalidArgument and name the op, the argument, its value and what was
+// expected. `op` is the op's name.
 
 #ifndef TENSORFLOW_EXT_OPS_RESAMPLER_RESAMPLER_CHECKS_H_
 #define TENSORFLOW_EXT_OPS_RESAMPLER_RESAMPLER_CHECKS_H_
@@ -21,45 +21,38 @@
 
 namespace tensorflow_ext {
 
-inline constexpr char kWarpExpected[] =
-    "[N, ..., 2], points (x, y) on the N images of data";
-inline constexpr char kTooManyPoints[] =
-    "split the points in warp, or the images' channels";
+inline constexpr char kWarpExpected[] = "[N, ..., 2], points (x, y) on the N images of data";
+inline constexpr char kTooManyPoints[] = "split the points in warp, or the images' channels";
 
-// The attributes x_order and y_order. `Context` is an InferenceContext or an
-// OpKernelConstruction.
+// The attributes x_order and y_order. `Context` is an InferenceContext or an OpKernelConstruction.
 template <typename Context>
-absl::Status ReadOrder(Context* context, absl::string_view op,
-                       ResamplerOrder* order) {
+absl::Status ReadOrder(Context* context, absl::string_view op, ResamplerOrder* order) {
   for (const auto& [name, value] :
        {std::pair("x_order", &order->x), std::pair("y_order", &order->y)}) {
     if (absl::Status s = context->GetAttr(name, value); !s.ok()) return s;
     if (*value != 0 && *value != 1) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          op, ": attribute '", name, "' is ", *value,
-          ", expected 0 or 1: within a cell of the pixel grid the value is "
-          "linear in each coordinate"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(op, ": attribute '", name, "' is ", *value,
+                       ", expected 0 or 1: within a cell of the pixel grid the value is "
+                       "linear in each coordinate"));
     }
   }
   return absl::OkStatus();
 }
 
-// Reads the dimensions from the shapes of warp and of images (argument `name`).
-// The shape of the output is that of warp with channels instead of x and y.
+// Reads the dimensions from the shapes of warp and of images (argument `name`). The shape of the
+// output is that of warp with channels instead of x and y.
 inline absl::Status ReadResamplerDims(const std::string& op, const char* name,
                                       const tensorflow::TensorShape& data,
-                                      const tensorflow::TensorShape& warp,
-                                      ResamplerDims* dims,
+                                      const tensorflow::TensorShape& warp, ResamplerDims* dims,
                                       tensorflow::TensorShape* output) {
   if (absl::Status s = ReadInt32DataDims(op, name, data, dims); !s.ok()) {
     return s;
   }
   const int rank = warp.dims();
-  if (rank < 2 || warp.dim_size(rank - 1) != 2 ||
-      warp.dim_size(0) != dims->images) {
-    return ShapeError(
-        op, "warp", warp,
-        absl::StrCat(kWarpExpected, ", data of shape ", data.DebugString()));
+  if (rank < 2 || warp.dim_size(rank - 1) != 2 || warp.dim_size(0) != dims->images) {
+    return ShapeError(op, "warp", warp,
+                      absl::StrCat(kWarpExpected, ", data of shape ", data.DebugString()));
   }
   // Avoids the product of sizes if one is 0: it may be out of range.
   const int64_t points = warp.num_elements() / 2;
@@ -70,14 +63,13 @@ inline absl::Status ReadResamplerDims(const std::string& op, const char* name,
 }
 
 // Checks that gradients has the shape of the output.
-inline absl::Status CheckResamplerGradients(
-    const std::string& op, const tensorflow::TensorShape& gradients,
-    const tensorflow::TensorShape& output) {
+inline absl::Status CheckResamplerGradients(const std::string& op,
+                                            const tensorflow::TensorShape& gradients,
+                                            const tensorflow::TensorShape& output) {
   if (gradients == output) return absl::OkStatus();
-  return ShapeError(
-      op, "gradients", gradients,
-      absl::StrCat("that of Resampler's output, ", output.DebugString(),
-                   ", for the points in warp and the images' channels"));
+  return ShapeError(op, "gradients", gradients,
+                    absl::StrCat("that of Resampler's output, ", output.DebugString(),
+                                 ", for the points in warp and the images' channels"));
 }
 
 }  // namespace tensorflow_ext

@@ -15,31 +15,27 @@ using tensorflow::shape_inference::DimensionHandle;
 using tensorflow::shape_inference::InferenceContext;
 using tensorflow::shape_inference::ShapeHandle;
 
-// The shape of warp, which is input `index`, for images of shape `data`, and
-// the shape of the output.
-absl::Status InferPoints(InferenceContext* c, const char* op, ShapeHandle data,
-                         int index, ShapeHandle* warp, ShapeHandle* output) {
+// The shape of warp, which is input `index`, for images of shape `data`, and the shape of the
+// output.
+absl::Status InferPoints(InferenceContext* c, const char* op, ShapeHandle data, int index,
+                         ShapeHandle* warp, ShapeHandle* output) {
   DimensionHandle images, two;
   ShapeHandle points;
   if (!c->WithRankAtLeast(c->input(index), 2, warp).ok() ||
       !c->Merge(c->Dim(*warp, 0), c->Dim(data, 0), &images).ok() ||
       !c->WithValue(c->Dim(*warp, -1), 2, &two).ok()) {
-    return ShapeError(
-        op, "warp", c->DebugString(c->input(index)),
-        absl::StrCat(kWarpExpected, ", data of shape ", c->DebugString(data)));
+    return ShapeError(op, "warp", c->DebugString(c->input(index)),
+                      absl::StrCat(kWarpExpected, ", data of shape ", c->DebugString(data)));
   }
   TF_RETURN_IF_ERROR(c->Subshape(*warp, 0, -1, &points));
-  TF_RETURN_IF_ERROR(
-      c->Concatenate(points, c->Vector(c->Dim(data, 3)), output));
+  TF_RETURN_IF_ERROR(c->Concatenate(points, c->Vector(c->Dim(data, 3)), output));
   return CheckOutputShape(c, op, *output, kTooManyPoints);
 }
 
 absl::Status ResamplerShape(InferenceContext* c) {
   ShapeHandle data, warp, output;
-  TF_RETURN_IF_ERROR(
-      InferRank(c, "TfExt>Resampler", "data", 0, 4, kImagesExpected, &data));
-  TF_RETURN_IF_ERROR(
-      InferPoints(c, "TfExt>Resampler", data, 1, &warp, &output));
+  TF_RETURN_IF_ERROR(InferRank(c, "TfExt>Resampler", "data", 0, 4, kImagesExpected, &data));
+  TF_RETURN_IF_ERROR(InferPoints(c, "TfExt>Resampler", data, 1, &warp, &output));
   c->set_output(0, output);
   return absl::OkStatus();
 }
@@ -49,8 +45,8 @@ absl::Status ResamplerGradShape(InferenceContext* c) {
   ShapeHandle gradients, data, warp, output;
   TF_RETURN_IF_ERROR(InferRank(c, kOp, "data", 1, 4, kImagesExpected, &data));
   TF_RETURN_IF_ERROR(InferPoints(c, kOp, data, 2, &warp, &output));
-  TF_RETURN_IF_ERROR(InferShapeOf(c, kOp, "gradients", 0, "Resampler's output",
-                                  output, &gradients));
+  TF_RETURN_IF_ERROR(
+      InferShapeOf(c, kOp, "gradients", 0, "Resampler's output", output, &gradients));
   c->set_output(0, data);
   c->set_output(1, warp);
   return absl::OkStatus();
@@ -74,16 +70,15 @@ absl::Status ResamplerAdjointShape(InferenceContext* c) {
   TF_RETURN_IF_ERROR(ReadOrder(c, kOp, &order));
   TF_RETURN_IF_ERROR(InferDataShape(c, kOp, 2, &data));
   TF_RETURN_IF_ERROR(InferPoints(c, kOp, data, 1, &warp, &output));
-  TF_RETURN_IF_ERROR(InferShapeOf(c, kOp, "gradients", 0, "Resampler's output",
-                                  output, &gradients));
+  TF_RETURN_IF_ERROR(
+      InferShapeOf(c, kOp, "gradients", 0, "Resampler's output", output, &gradients));
   TF_RETURN_IF_ERROR(MergeChannels(c, gradients, &data));
   c->set_output(0, data);
   return absl::OkStatus();
 }
 
 // The attributes of ResamplerDerivative and ResamplerAdjoint.
-#define ORDER_ATTRS() \
-  Attr(kFloatingT).Attr("x_order: int >= 0 = 0").Attr("y_order: int >= 0 = 0")
+#define ORDER_ATTRS() Attr(kFloatingT).Attr("x_order: int >= 0 = 0").Attr("y_order: int >= 0 = 0")
 
 REGISTER_OP("TfExt>Resampler")
     .Input("data: T")

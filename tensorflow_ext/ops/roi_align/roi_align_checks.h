@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The attributes and shapes of RoiAlign and RoiAlignGrad. Shape functions,
-// kernels and XLA lowerings share these checks; see regions_checks.h.
+// The attributes and shapes of RoiAlign and RoiAlignGrad. Shape functions, kernels and XLA
+// lowerings share these checks; see regions_checks.h.
 
 #ifndef TENSORFLOW_EXT_OPS_ROI_ALIGN_ROI_ALIGN_CHECKS_H_
 #define TENSORFLOW_EXT_OPS_ROI_ALIGN_ROI_ALIGN_CHECKS_H_
@@ -31,26 +31,23 @@ struct RoiAlignAttributes : RegionAttributes {
     status.Update(context->GetAttr("sampling_ratio", &sampling_ratio));
     status.Update(context->GetAttr("aligned", &aligned));
     if (status.ok() && sampling_ratio < 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          op, ": attribute 'sampling_ratio' is ", sampling_ratio,
-          ", expected the number of samples along a side of a bin, or 0 for as "
-          "many as it has pixels"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(op, ": attribute 'sampling_ratio' is ", sampling_ratio,
+                       ", expected the number of samples along a side of a bin, or 0 for as "
+                       "many as it has pixels"));
     }
     return status;
   }
 
-  RoiAlignOptions options() const {
-    return {spatial_scale, sampling_ratio, aligned};
-  }
+  RoiAlignOptions options() const { return {spatial_scale, sampling_ratio, aligned}; }
 };
 
-// Reads the dimensions of RoiAlign and the shape of pooled from the shapes of
-// rois and of images (argument `name`), for kernels and XLA lowerings.
+// Reads the dimensions of RoiAlign and the shape of pooled from the shapes of rois and of images
+// (argument `name`), for kernels and XLA lowerings.
 inline absl::Status ReadRoiAlignDims(const std::string& op, const char* name,
                                      const tensorflow::TensorShape& data,
                                      const tensorflow::TensorShape& rois,
-                                     const RoiAlignAttributes& attributes,
-                                     RegionDims* dims,
+                                     const RoiAlignAttributes& attributes, RegionDims* dims,
                                      tensorflow::TensorShape* pooled) {
   TF_RETURN_IF_ERROR(ReadInt32DataDims(op, name, data, dims));
   TF_RETURN_IF_ERROR(ReadRoiDims(op, rois, dims));
@@ -60,15 +57,14 @@ inline absl::Status ReadRoiAlignDims(const std::string& op, const char* name,
 }
 
 // Checks that gradients has the shape of pooled.
-inline absl::Status CheckRoiAlignGradients(
-    const std::string& op, const tensorflow::TensorShape& gradients,
-    const tensorflow::TensorShape& pooled) {
+inline absl::Status CheckRoiAlignGradients(const std::string& op,
+                                           const tensorflow::TensorShape& gradients,
+                                           const tensorflow::TensorShape& pooled) {
   if (gradients == pooled) return absl::OkStatus();
-  return ShapeError(
-      op, "gradients", gradients,
-      absl::StrCat("that of RoiAlign's output, ", pooled.DebugString(),
-                   ", for the regions in rois, the attributes and the images' "
-                   "channels"));
+  return ShapeError(op, "gradients", gradients,
+                    absl::StrCat("that of RoiAlign's output, ", pooled.DebugString(),
+                                 ", for the regions in rois, the attributes and the images' "
+                                 "channels"));
 }
 
 }  // namespace tensorflow_ext

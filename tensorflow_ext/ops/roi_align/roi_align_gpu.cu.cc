@@ -20,19 +20,18 @@ __global__ void __launch_bounds__(kBlockThreads)
     AlignWeightsKernel(RegionDims dims, RoiAlignOptions options, const T* rois,
                        Weights<T> weights) {
   const int64_t bins = weights.RangesOfRegion(dims);
-  for (int64_t index = GridIndex(); index < dims.rois * bins;
-       index += GridStride()) {
+  for (int64_t index = GridIndex(); index < dims.rois * bins; index += GridStride()) {
     const int64_t roi = Quotient(index, bins);
     weights.Make(dims, options, rois + roi * 5, roi, index - roi * bins);
   }
 }
 
-// One thread for each pack of neighbouring channels of a bin, so a warp reads
-// and writes whole lines. In `dims`, a channel is a pack.
+// One thread for each pack of neighbouring channels of a bin, so a warp reads and writes whole
+// lines. In `dims`, a channel is a pack.
 template <typename T, int kPack>
 __global__ void __launch_bounds__(kBlockThreads)
-    AlignKernel(RegionDims dims, const ChannelPack<T, kPack>* data,
-                const T* rois, Weights<T> all, ChannelPack<T, kPack>* pooled) {
+    AlignKernel(RegionDims dims, const ChannelPack<T, kPack>* data, const T* rois, Weights<T> all,
+                ChannelPack<T, kPack>* pooled) {
   using C = ComputeType<T>;
   const int64_t size = dims.pooled_size();
   for (int64_t index = GridIndex(); index < size; index += GridStride()) {
@@ -43,8 +42,7 @@ __global__ void __launch_bounds__(kBlockThreads)
       const PixelWeight<C>* weights = all.weights(dims, p.roi);
       const WeightRange rows = all.rows(dims, p.roi, p.i);
       const WeightRange columns = all.columns(dims, p.roi, p.j);
-      const ChannelPack<T, kPack>* pixels =
-          data + image * dims.image_size() + p.c;
+      const ChannelPack<T, kPack>* pixels = data + image * dims.image_size() + p.c;
       for (int64_t h = rows.begin; h < rows.end; ++h) {
         const int64_t row = weights[h].pixel * dims.width;
         for (int64_t w = columns.begin; w < columns.end; ++w) {
@@ -60,8 +58,8 @@ __global__ void __launch_bounds__(kBlockThreads)
 // The same from sums of single channels.
 template <typename T, int kPack>
 __global__ void __launch_bounds__(kBlockThreads)
-    AlignScatterKernel(RegionDims dims, const ChannelPack<T, kPack>* gradients,
-                       const T* rois, Weights<T> all, ComputeType<T>* sums) {
+    AlignScatterKernel(RegionDims dims, const ChannelPack<T, kPack>* gradients, const T* rois,
+                       Weights<T> all, ComputeType<T>* sums) {
   using C = ComputeType<T>;
   const int64_t size = dims.pooled_size();
   for (int64_t index = GridIndex(); index < size; index += GridStride()) {
@@ -85,24 +83,22 @@ __global__ void __launch_bounds__(kBlockThreads)
 
 // The weight of a pixel row in a row of bins; 0 if the bins do not touch it.
 template <typename C>
-__device__ __forceinline__ C WeightOfRow(const PixelWeight<C>* weights,
-                                         WeightRange rows, int64_t row) {
+__device__ __forceinline__ C WeightOfRow(const PixelWeight<C>* weights, WeightRange rows,
+                                         int64_t row) {
   for (int64_t h = rows.begin; h < rows.end; ++h) {
     if (weights[h].pixel == row) return weights[h].weight;
   }
   return C(0);
 }
 
-// One block for each row of an image, and one thread for each channel of the
-// row. No other thread adds to it, and this thread adds in the order of regions
-// and bins.
+// One block for each row of an image, and one thread for each channel of the row. No other thread
+// adds to it, and this thread adds in the order of regions and bins.
 template <typename T>
 __global__ void __launch_bounds__(kBlockThreads)
-    AlignRowsKernel(RegionDims dims, const T* gradients, const T* rois,
-                    Weights<T> all, ComputeType<T>* sums) {
+    AlignRowsKernel(RegionDims dims, const T* gradients, const T* rois, Weights<T> all,
+                    ComputeType<T>* sums) {
   using C = ComputeType<T>;
-  for (int64_t block = blockIdx.x; block < dims.images * dims.height;
-       block += gridDim.x) {
+  for (int64_t block = blockIdx.x; block < dims.images * dims.height; block += gridDim.x) {
     const int64_t image = Quotient(block, dims.height);
     const int64_t row = block - image * dims.height;
     C* pixels = sums + block * dims.width * dims.channels;
@@ -111,8 +107,7 @@ __global__ void __launch_bounds__(kBlockThreads)
         return false;
       }
       for (int64_t i = 0; i < dims.pooled_height; ++i) {
-        if (WeightOfRow(all.weights(dims, roi), all.rows(dims, roi, i), row) >
-            C(0)) {
+        if (WeightOfRow(all.weights(dims, roi), all.rows(dims, roi, i), row) > C(0)) {
           return true;
         }
       }
@@ -123,16 +118,13 @@ __global__ void __launch_bounds__(kBlockThreads)
       for (int64_t i = 0; i < dims.pooled_height; ++i) {
         const C row_weight = WeightOfRow(weights, all.rows(dims, roi, i), row);
         if (row_weight == C(0)) continue;
-        const T* bins =
-            gradients + (roi * dims.pooled_height + i) * dims.row_size();
+        const T* bins = gradients + (roi * dims.pooled_height + i) * dims.row_size();
         for (int64_t c = threadIdx.x; c < dims.channels; c += kBlockThreads) {
           for (int64_t j = 0; j < dims.pooled_width; ++j) {
             const WeightRange columns = all.columns(dims, roi, j);
-            const C scaled =
-                row_weight * ToCompute(bins[j * dims.channels + c]);
+            const C scaled = row_weight * ToCompute(bins[j * dims.channels + c]);
             for (int64_t w = columns.begin; w < columns.end; ++w) {
-              pixels[weights[w].pixel * dims.channels + c] +=
-                  weights[w].weight * scaled;
+              pixels[weights[w].pixel * dims.channels + c] += weights[w].weight * scaled;
             }
           }
         }
@@ -143,74 +135,65 @@ __global__ void __launch_bounds__(kBlockThreads)
 }
 
 template <typename T>
-cudaError_t LaunchWeights(const RegionDims& dims,
-                          const RoiAlignOptions& options, const void* rois,
+cudaError_t LaunchWeights(const RegionDims& dims, const RoiAlignOptions& options, const void* rois,
                           const Weights<T>& weights, cudaStream_t stream) {
   AlignWeightsKernel<T>
-      <<<GridBlocks(dims.rois * weights.RangesOfRegion(dims)), kBlockThreads, 0,
-         stream>>>(dims, options, static_cast<const T*>(rois), weights);
+      <<<GridBlocks(dims.rois * weights.RangesOfRegion(dims)), kBlockThreads, 0, stream>>>(
+          dims, options, static_cast<const T*>(rois), weights);
   return cudaGetLastError();
 }
 
 }  // namespace
 
-int LaunchRoiAlign(NumericType type, const RegionDims& dims,
-                   const RoiAlignOptions& options, const void* data,
-                   const void* rois, void* scratch, void* pooled,
-                   void* stream) {
+int LaunchRoiAlign(NumericType type, const RegionDims& dims, const RoiAlignOptions& options,
+                   const void* data, const void* rois, void* scratch, void* pooled, void* stream) {
   if (dims.pooled_size() == 0) return cudaSuccess;
   const cudaStream_t cuda_stream = static_cast<cudaStream_t>(stream);
   return DispatchFloating(type, [&](auto tag) -> int {
     using T = TypeOf<decltype(tag)>;
     const Weights<T> weights(dims, scratch);
-    const cudaError_t error =
-        LaunchWeights<T>(dims, options, rois, weights, cuda_stream);
+    const cudaError_t error = LaunchWeights<T>(dims, options, rois, weights, cuda_stream);
     if (error != cudaSuccess) return error;
     return WithPackedChannels<T>(
         dims, data, pooled, [&](auto size, const auto& packed) -> cudaError_t {
           constexpr int kPack = decltype(size)::value;
           using Pack = ChannelPack<T, kPack>;
-          AlignKernel<T, kPack><<<GridBlocks(packed.pooled_size()),
-                                  kBlockThreads, 0, cuda_stream>>>(
-              packed, static_cast<const Pack*>(data),
-              static_cast<const T*>(rois), weights, static_cast<Pack*>(pooled));
+          AlignKernel<T, kPack>
+              <<<GridBlocks(packed.pooled_size()), kBlockThreads, 0, cuda_stream>>>(
+                  packed, static_cast<const Pack*>(data), static_cast<const T*>(rois), weights,
+                  static_cast<Pack*>(pooled));
           return cudaGetLastError();
         });
   });
 }
 
-int LaunchRoiAlignGrad(NumericType type, const RegionDims& dims,
-                       const RoiAlignOptions& options, bool deterministic,
-                       const void* gradients, const void* rois, void* scratch,
+int LaunchRoiAlignGrad(NumericType type, const RegionDims& dims, const RoiAlignOptions& options,
+                       bool deterministic, const void* gradients, const void* rois, void* scratch,
                        float* sums, void* backprops, void* stream) {
   const int64_t size = dims.images * dims.image_size();
   if (size == 0) return cudaSuccess;
   const cudaStream_t cuda_stream = static_cast<cudaStream_t>(stream);
   return DispatchFloating(type, [&](auto tag) -> int {
     using T = TypeOf<decltype(tag)>;
-    return LaunchSums<
-        T>(sums, backprops, size, cuda_stream, [&](ComputeType<T>* sum) {
+    return LaunchSums<T>(sums, backprops, size, cuda_stream, [&](ComputeType<T>* sum) {
       if (dims.pooled_size() == 0) return cudaSuccess;
       const Weights<T> weights(dims, scratch);
-      const cudaError_t error =
-          LaunchWeights<T>(dims, options, rois, weights, cuda_stream);
+      const cudaError_t error = LaunchWeights<T>(dims, options, rois, weights, cuda_stream);
       if (error != cudaSuccess) return error;
       const T* upstream = static_cast<const T*>(gradients);
       const T* regions = static_cast<const T*>(rois);
       if (deterministic) {
-        AlignRowsKernel<<<GridBlocks(dims.images * dims.height * kBlockThreads),
-                          kBlockThreads, 0, cuda_stream>>>(
-            dims, upstream, regions, weights, sum);
+        AlignRowsKernel<<<GridBlocks(dims.images * dims.height * kBlockThreads), kBlockThreads, 0,
+                          cuda_stream>>>(dims, upstream, regions, weights, sum);
         return cudaGetLastError();
       }
       return WithPackedChannels<T>(
-          dims, gradients, sum,
-          [&](auto pack, const auto& packed) -> cudaError_t {
+          dims, gradients, sum, [&](auto pack, const auto& packed) -> cudaError_t {
             constexpr int kPack = decltype(pack)::value;
-            AlignScatterKernel<T, kPack><<<GridBlocks(packed.pooled_size()),
-                                           kBlockThreads, 0, cuda_stream>>>(
-                packed, static_cast<const ChannelPack<T, kPack>*>(gradients),
-                regions, weights, sum);
+            AlignScatterKernel<T, kPack>
+                <<<GridBlocks(packed.pooled_size()), kBlockThreads, 0, cuda_stream>>>(
+                    packed, static_cast<const ChannelPack<T, kPack>*>(gradients), regions, weights,
+                    sum);
             return cudaGetLastError();
           });
     });

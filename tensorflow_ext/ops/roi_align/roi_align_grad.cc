@@ -27,8 +27,8 @@ std::vector<std::string> AlignAttrDefs() {
 }
 
 auto AlignAttrs() {
-  return AttrsOfOp({"T", "pooled_height", "pooled_width", "spatial_scale",
-                    "sampling_ratio", "aligned"});
+  return AttrsOfOp(
+      {"T", "pooled_height", "pooled_width", "spatial_scale", "sampling_ratio", "aligned"});
 }
 
 // RoiAlign is linear in data; RoiAlignGrad is its transpose.

@@ -21,11 +21,10 @@ absl::Status RoiAlignShape(InferenceContext* c) {
   TF_RETURN_IF_ERROR(attributes.Read(c, "TfExt>RoiAlign"));
   ShapeHandle data, pooled;
   DimensionHandle num_rois;
-  TF_RETURN_IF_ERROR(
-      InferRank(c, "TfExt>RoiAlign", "data", 0, 4, kImagesExpected, &data));
+  TF_RETURN_IF_ERROR(InferRank(c, "TfExt>RoiAlign", "data", 0, 4, kImagesExpected, &data));
   TF_RETURN_IF_ERROR(InferRois(c, "TfExt>RoiAlign", 1, &num_rois));
-  TF_RETURN_IF_ERROR(InferPooled(c, "TfExt>RoiAlign", attributes, num_rois,
-                                 c->Dim(data, 3), &pooled));
+  TF_RETURN_IF_ERROR(
+      InferPooled(c, "TfExt>RoiAlign", attributes, num_rois, c->Dim(data, 3), &pooled));
   c->set_output(0, pooled);
   return absl::OkStatus();
 }
@@ -38,10 +37,8 @@ absl::Status RoiAlignGradShape(InferenceContext* c) {
   DimensionHandle num_rois;
   TF_RETURN_IF_ERROR(InferDataShape(c, kOp, 2, &data));
   TF_RETURN_IF_ERROR(InferRois(c, kOp, 1, &num_rois));
-  TF_RETURN_IF_ERROR(
-      InferPooled(c, kOp, attributes, num_rois, c->Dim(data, 3), &pooled));
-  TF_RETURN_IF_ERROR(InferShapeOf(c, kOp, "gradients", 0, "RoiAlign's pooled",
-                                  pooled, &gradients));
+  TF_RETURN_IF_ERROR(InferPooled(c, kOp, attributes, num_rois, c->Dim(data, 3), &pooled));
+  TF_RETURN_IF_ERROR(InferShapeOf(c, kOp, "gradients", 0, "RoiAlign's pooled", pooled, &gradients));
   TF_RETURN_IF_ERROR(MergeChannels(c, gradients, &data));
   c->set_output(0, data);
   return absl::OkStatus();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The maximum of a bin and its position, for each channel, for the loops of
-// RunBest (kernels/simd.h). Both stay in registers during the loop over the
-// bin's pixels.
+// The maximum of a bin and its position, for each channel, for the loops of RunBest
+// (kernels/simd.h). Both stay in registers during the loop over the bin's pixels.
 
 #ifndef TENSORFLOW_EXT_OPS_ROI_POOL_BIN_MAXIMUM_CPU_H_
 #define TENSORFLOW_EXT_OPS_ROI_POOL_BIN_MAXIMUM_CPU_H_
@@ -31,70 +30,63 @@ struct Bin {
 
 namespace internal {
 
-// Processes channels [first, first + size), in as many vectors as kVectors has
-// numbers. The last vector ends with the channels, so it may overlap the one
-// before it.
+// Processes channels [first, first + size), in as many vectors as kVectors has numbers. The last
+// vector ends with the channels, so it may overlap the one before it.
 template <typename Isa, typename T, typename Vectors>
 struct MaximumVectors;
 
-// A function must know its instruction set from the start, as a literal, to
-// keep GCC's vectors in registers. This needs a macro. As in ReplacesMaximum,
-// the first of equals stays, and so does the first NaN.
-#define TENSORFLOW_EXT_MAXIMUM_VECTORS(Isa, ATTRIBUTE)                      \
-  template <typename T, int... kVectors>                                    \
-  struct MaximumVectors<Isa, T, std::integer_sequence<int, kVectors...>> {  \
-    using C = ComputeType<T>;                                               \
-    using Integer = std::conditional_t<sizeof(C) == 4, int32_t, int64_t>;   \
-    static constexpr int kBytes = kVectorBytes<Isa>;                        \
-    static constexpr int kWidth = kBytes / sizeof(C);                       \
-    static constexpr int kLast = sizeof...(kVectors) - 1;                   \
-    typedef C Vector __attribute__((vector_size(kBytes)));                  \
-    typedef Integer Integers __attribute__((vector_size(kBytes)));          \
-                                                                            \
-    ATTRIBUTE static void Run(const Bin<T>& bin, int32_t first,             \
-                              int32_t size) {                               \
-      const int32_t last = size - kWidth;                                   \
-      const int32_t begin = bin.rows.begin * bin.width + bin.columns.begin; \
-      const T* pixel = Pixel(bin, begin) + first;                           \
-      Vector maximum[] = {Isa::Load(pixel + Offset(kVectors, last))...};    \
-      Integers where[] = {((void)kVectors, Integers{} + begin)...};         \
-      for (int32_t h = bin.rows.begin; h < bin.rows.end; ++h) {             \
-        for (int32_t w = bin.columns.begin; w < bin.columns.end; ++w) {     \
-          const int32_t position = h * bin.width + w;                       \
-          const Integers here = Integers{} + position;                      \
-          pixel = Pixel(bin, position) + first;                             \
-          Vector value;                                                     \
-          Integers replaces;                                                \
-          ((value = Isa::Load(pixel + Offset(kVectors, last)),              \
-            replaces = ~(value <= maximum[kVectors]) &                      \
-                       (maximum[kVectors] == maximum[kVectors]),            \
-            maximum[kVectors] = replaces ? value : maximum[kVectors],       \
-            where[kVectors] = replaces ? here : where[kVectors]),           \
-           ...);                                                            \
-        }                                                                   \
-      }                                                                     \
-      C values[(kLast + 1) * kWidth];                                       \
-      Integer positions[(kLast + 1) * kWidth];                              \
-      ((std::memcpy(values + Offset(kVectors, last), &maximum[kVectors],    \
-                    kBytes),                                                \
-        std::memcpy(positions + Offset(kVectors, last), &where[kVectors],   \
-                    kBytes)),                                               \
-       ...);                                                                \
-      for (int32_t c = 0; c < size; ++c) {                                  \
-        bin.pooled[first + c] = FromCompute<T>(values[c]);                  \
-        bin.argmax[first + c] =                                             \
-            static_cast<int32_t>(positions[c]) * bin.channels + first + c;  \
-      }                                                                     \
-    }                                                                       \
-                                                                            \
-   private:                                                                 \
-    TENSORFLOW_EXT_INLINE static int32_t Offset(int vector, int32_t last) { \
-      return vector < kLast ? vector * kWidth : last;                       \
-    }                                                                       \
-    TENSORFLOW_EXT_INLINE static const T* Pixel(const Bin<T>& bin,          \
-                                                int64_t position) {         \
-      return bin.image + position * bin.channels;                           \
-    }                                                                       \
+// A function must know its instruction set from the start, as a literal, to keep GCC's vectors in
+// registers. This needs a macro. As in ReplacesMaximum, the first of equals stays, and so does the
+// first NaN.
+#define TENSORFLOW_EXT_MAXIMUM_VECTORS(Isa, ATTRIBUTE)                                           \
+  template <typename T, int... kVectors>                                                         \
+  struct MaximumVectors<Isa, T, std::integer_sequence<int, kVectors...>> {                       \
+    using C = ComputeType<T>;                                                                    \
+    using Integer = std::conditional_t<sizeof(C) == 4, int32_t, int64_t>;                        \
+    static constexpr int kBytes = kVectorBytes<Isa>;                                             \
+    static constexpr int kWidth = kBytes / sizeof(C);                                            \
+    static constexpr int kLast = sizeof...(kVectors) - 1;                                        \
+    typedef C Vector __attribute__((vector_size(kBytes)));                                       \
+    typedef Integer Integers __attribute__((vector_size(kBytes)));                               \
+                                                                                                 \
+    ATTRIBUTE static void Run(const Bin<T>& bin, int32_t first, int32_t size) {                  \
+      const int32_t last = size - kWidth;                                                        \
+      const int32_t begin = bin.rows.begin * bin.width + bin.columns.begin;                      \
+      const T* pixel = Pixel(bin, begin) + first;                                                \
+      Vector maximum[] = {Isa::Load(pixel + Offset(kVectors, last))...};                         \
+      Integers where[] = {((void)kVectors, Integers{} + begin)...};                              \
+      for (int32_t h = bin.rows.begin; h < bin.rows.end; ++h) {                                  \
+        for (int32_t w = bin.columns.begin; w < bin.columns.end; ++w) {                          \
+          const int32_t position = h * bin.width + w;                                            \
+          const Integers here = Integers{} + position;                                           \
+          pixel = Pixel(bin, position) + first;                                                  \
+          Vector value;                                                                          \
+          Integers replaces;                                                                     \
+          ((value = Isa::Load(pixel + Offset(kVectors, last)),                                   \
+            replaces = ~(value <= maximum[kVectors]) & (maximum[kVectors] == maximum[kVectors]), \
+            maximum[kVectors] = replaces ? value : maximum[kVectors],                            \
+            where[kVectors] = replaces ? here : where[kVectors]),                                \
+           ...);                                                                                 \
+        }                                                                                        \
+      }                                                                                          \
+      C values[(kLast + 1) * kWidth];                                                            \
+      Integer positions[(kLast + 1) * kWidth];                                                   \
+      ((std::memcpy(values + Offset(kVectors, last), &maximum[kVectors], kBytes),                \
+        std::memcpy(positions + Offset(kVectors, last), &where[kVectors], kBytes)),              \
+       ...);                                                                                     \
+      for (int32_t c = 0; c < size; ++c) {                                                       \
+        bin.pooled[first + c] = FromCompute<T>(values[c]);                                       \
+        bin.argmax[first + c] = static_cast<int32_t>(positions[c]) * bin.channels + first + c;   \
+      }                                                                                          \
+    }                                                                                            \
+                                                                                                 \
+   private:                                                                                      \
+    TENSORFLOW_EXT_INLINE static int32_t Offset(int vector, int32_t last) {                      \
+      return vector < kLast ? vector * kWidth : last;                                            \
+    }                                                                                            \
+    TENSORFLOW_EXT_INLINE static const T* Pixel(const Bin<T>& bin, int64_t position) {           \
+      return bin.image + position * bin.channels;                                                \
+    }                                                                                            \
   };
 
 TENSORFLOW_EXT_MAXIMUM_VECTORS(Baseline, )
@@ -155,11 +147,10 @@ TENSORFLOW_EXT_INLINE void BinMaximum(const Bin<T>& bin) {
   using Narrower = typename internal::NarrowerThan<Isa>::type;
   constexpr int32_t kWidth = kVectorBytes<Isa> / sizeof(ComputeType<T>);
   constexpr int32_t kMost = 4;  // vectors, two registers each
-  // Each vector waits for the comparison with the pixel before, so a few wide
-  // vectors take longer than more narrow ones.
+  // Each vector waits for the comparison with the pixel before, so a few wide vectors take longer
+  // than more narrow ones.
   if constexpr (!std::is_same_v<Isa, Baseline>) {
-    if (bin.channels < kWidth ||
-        (kVectorBytes<Isa> == 64 && bin.channels <= 2 * kWidth)) {
+    if (bin.channels < kWidth || (kVectorBytes<Isa> == 64 && bin.channels <= 2 * kWidth)) {
       return BinMaximum<Narrower>(bin);
     }
   } else if (bin.channels < kWidth) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks of the arguments of RoiPool, RoiPoolGrad and RoiPoolGradGrad, in
-// addition to those that all ops over regions share (regions_checks.h). Each
-// fills in its part of `dims`. `op` is the op's name.
+// Checks of the arguments of RoiPool, RoiPoolGrad and RoiPoolGradGrad, in addition to those that
+// all ops over regions share (regions_checks.h). Each fills in its part of `dims`. `op` is the op's
+// name.
 
 #ifndef TENSORFLOW_EXT_OPS_ROI_POOL_ROI_POOL_CHECKS_H_
 #define TENSORFLOW_EXT_OPS_ROI_POOL_ROI_POOL_CHECKS_H_
@@ -22,18 +22,15 @@
 
 namespace tensorflow_ext {
 
-// Reads images, argument `name`: [N, H, W, C]. An element's index in its image
-// must be an int32.
+// Reads images, argument `name`: [N, H, W, C]. An element's index in its image must be an int32.
 inline absl::Status ReadImageDims(const std::string& op, const char* name,
-                                  const tensorflow::TensorShape& shape,
-                                  RoiPoolDims* dims) {
+                                  const tensorflow::TensorShape& shape, RoiPoolDims* dims) {
   if (absl::Status status = ReadDataDims(op, name, shape, dims); !status.ok()) {
     return status;
   }
   // This holds also if another size is 0, so no product below overflows.
   constexpr double kLimit = 1.0 + std::numeric_limits<int32_t>::max();
-  const double pixels =
-      static_cast<double>(dims->height) * static_cast<double>(dims->width);
+  const double pixels = static_cast<double>(dims->height) * static_cast<double>(dims->width);
   if (pixels >= kLimit || dims->channels >= kLimit ||
       pixels * static_cast<double>(dims->channels) >= kLimit) {
     return ShapeError(op, name, shape,
@@ -44,24 +41,20 @@ inline absl::Status ReadImageDims(const std::string& op, const char* name,
 }
 
 // The error for an argmax without the rois' regions or the images' channels.
-inline absl::Status WrongArgmaxShape(absl::string_view op,
-                                     absl::string_view argmax,
+inline absl::Status WrongArgmaxShape(absl::string_view op, absl::string_view argmax,
                                      absl::string_view expected) {
-  return ShapeError(
-      op, "argmax", argmax,
-      absl::StrCat("that of RoiPool's output, ", expected,
-                   ", for the regions in rois and the images' channels"));
+  return ShapeError(op, "argmax", argmax,
+                    absl::StrCat("that of RoiPool's output, ", expected,
+                                 ", for the regions in rois and the images' channels"));
 }
 
 // Reads argmax: [R, PH, PW, C] for the R and C of `dims`.
-inline absl::Status ReadArgmaxDims(const std::string& op,
-                                   const tensorflow::TensorShape& argmax,
+inline absl::Status ReadArgmaxDims(const std::string& op, const tensorflow::TensorShape& argmax,
                                    RoiPoolDims* dims) {
   if (argmax.dims() != 4 || argmax.dim_size(0) != dims->rois ||
       argmax.dim_size(3) != dims->channels) {
-    return WrongArgmaxShape(
-        op, argmax.DebugString(),
-        absl::StrCat("[", dims->rois, ",PH,PW,", dims->channels, "]"));
+    return WrongArgmaxShape(op, argmax.DebugString(),
+                            absl::StrCat("[", dims->rois, ",PH,PW,", dims->channels, "]"));
   }
   dims->pooled_height = argmax.dim_size(1);
   dims->pooled_width = argmax.dim_size(2);
@@ -69,30 +62,27 @@ inline absl::Status ReadArgmaxDims(const std::string& op,
 }
 
 // Checks that gradients has the shape of argmax.
-inline absl::Status CheckPooledGradients(
-    const std::string& op, const tensorflow::TensorShape& gradients,
-    const tensorflow::TensorShape& argmax) {
+inline absl::Status CheckPooledGradients(const std::string& op,
+                                         const tensorflow::TensorShape& gradients,
+                                         const tensorflow::TensorShape& argmax) {
   return CheckShapeOf(op, "gradients", gradients, "argmax", argmax);
 }
 
-// The error for row `row` of bins. It names the first entry of argmax that is
-// neither -1 nor an element of its channel.
+// The error for row `row` of bins. It names the first entry of argmax that is neither -1 nor an
+// element of its channel.
 inline absl::Status ArgmaxError(const std::string& op, const RoiPoolDims& dims,
                                 const int32_t* argmax, int64_t row) {
   int64_t index = row * dims.row_size();
-  while (argmax[index] == -1 ||
-         IsElementOfChannel(argmax[index], index % dims.channels, dims)) {
+  while (argmax[index] == -1 || IsElementOfChannel(argmax[index], index % dims.channels, dims)) {
     ++index;
   }
   const int64_t channel = index % dims.channels;
   const int64_t bin = index / dims.channels;
-  return absl::InvalidArgumentError(
-      absl::StrCat(op, ": argument 'argmax' is ", argmax[index], " at [",
-                   row / dims.pooled_height, ", ", row % dims.pooled_height,
-                   ", ", bin % dims.pooled_width, ", ", channel,
-                   "], expected -1 or the index of an element of channel ",
-                   channel, " in an image of ", dims.height, " * ", dims.width,
-                   " * ", dims.channels, " elements, as RoiPool gives it"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      op, ": argument 'argmax' is ", argmax[index], " at [", row / dims.pooled_height, ", ",
+      row % dims.pooled_height, ", ", bin % dims.pooled_width, ", ", channel,
+      "], expected -1 or the index of an element of channel ", channel, " in an image of ",
+      dims.height, " * ", dims.width, " * ", dims.channels, " elements, as RoiPool gives it"));
 }
 
 }  // namespace tensorflow_ext

@@ -13,9 +13,8 @@ using tensorflow::AttrSlice;
 using tensorflow::DT_INT32;
 using tensorflow::FunctionDef;
 
-// Each bin's gradient goes to the element that was its maximum. argmax is the
-// forward op's own output: expansion recognises the node "forward" and reuses
-// its outputs.
+// Each bin's gradient goes to the element that was its maximum. argmax is the forward op's own
+// output: expansion recognises the node "forward" and reuses its outputs.
 absl::Status RoiPoolGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
   // clang-format off
   *g = FDH::Define(
@@ -65,8 +64,7 @@ absl::Status RoiPoolGradGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
 }
 REGISTER_OP_GRADIENT("TfExt>RoiPoolGrad", RoiPoolGradGradient);
 
-absl::Status RoiPoolGradGradGradient(const AttrSlice& /*attrs*/,
-                                     FunctionDef* g) {
+absl::Status RoiPoolGradGradGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
   // clang-format off
   *g = FDH::Define(
       // Arg defs

@@ -24,8 +24,7 @@ absl::Status RoiPoolShape(InferenceContext* c) {
   DimensionHandle num_rois;
   TF_RETURN_IF_ERROR(InferRank(c, kOp, "data", 0, 4, kImagesExpected, &data));
   TF_RETURN_IF_ERROR(InferRois(c, kOp, 1, &num_rois));
-  TF_RETURN_IF_ERROR(
-      InferPooled(c, kOp, attributes, num_rois, c->Dim(data, 3), &pooled));
+  TF_RETURN_IF_ERROR(InferPooled(c, kOp, attributes, num_rois, c->Dim(data, 3), &pooled));
   c->set_output(0, pooled);
   c->set_output(1, pooled);
   return absl::OkStatus();
@@ -36,11 +35,10 @@ absl::Status InferArgmax(InferenceContext* c, const char* op, ShapeHandle data,
                          ShapeHandle* argmax) {
   DimensionHandle num_rois;
   TF_RETURN_IF_ERROR(InferRois(c, op, 1, &num_rois));
-  const ShapeHandle wanted = c->MakeShape(
-      {num_rois, c->UnknownDim(), c->UnknownDim(), c->Dim(data, 3)});
+  const ShapeHandle wanted =
+      c->MakeShape({num_rois, c->UnknownDim(), c->UnknownDim(), c->Dim(data, 3)});
   if (c->Merge(c->input(2), wanted, argmax).ok()) return absl::OkStatus();
-  return WrongArgmaxShape(op, c->DebugString(c->input(2)),
-                          c->DebugString(wanted));
+  return WrongArgmaxShape(op, c->DebugString(c->input(2)), c->DebugString(wanted));
 }
 
 absl::Status RoiPoolGradShape(InferenceContext* c) {
@@ -48,8 +46,7 @@ absl::Status RoiPoolGradShape(InferenceContext* c) {
   ShapeHandle gradients, data, argmax;
   TF_RETURN_IF_ERROR(InferDataShape(c, kOp, 3, &data));
   TF_RETURN_IF_ERROR(InferArgmax(c, kOp, data, &argmax));
-  TF_RETURN_IF_ERROR(
-      InferShapeOf(c, kOp, "gradients", 0, "argmax", argmax, &gradients));
+  TF_RETURN_IF_ERROR(InferShapeOf(c, kOp, "gradients", 0, "argmax", argmax, &gradients));
   TF_RETURN_IF_ERROR(MergeChannels(c, gradients, &data));
   c->set_output(0, data);
   return absl::OkStatus();
@@ -58,8 +55,7 @@ absl::Status RoiPoolGradShape(InferenceContext* c) {
 absl::Status RoiPoolGradGradShape(InferenceContext* c) {
   constexpr char kOp[] = "TfExt>RoiPoolGradGrad";
   ShapeHandle gradients, argmax;
-  TF_RETURN_IF_ERROR(
-      InferRank(c, kOp, "gradients", 0, 4, kImagesExpected, &gradients));
+  TF_RETURN_IF_ERROR(InferRank(c, kOp, "gradients", 0, 4, kImagesExpected, &gradients));
   TF_RETURN_IF_ERROR(InferArgmax(c, kOp, gradients, &argmax));
   c->set_output(0, argmax);
   return absl::OkStatus();

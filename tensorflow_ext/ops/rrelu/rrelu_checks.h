@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks that the shape functions, kernels and lowerings of Rrelu and RreluGrad
-// share.
+// Checks that the shape functions, kernels and lowerings of Rrelu and RreluGrad share.
 
 #ifndef TENSORFLOW_EXT_OPS_RRELU_RRELU_CHECKS_H_
 #define TENSORFLOW_EXT_OPS_RRELU_RRELU_CHECKS_H_
@@ -19,32 +18,27 @@ namespace tensorflow_ext {
 
 // The bounds of the slopes. `Context` is as in kernels/attributes.h.
 template <typename Context>
-absl::Status GetSlopeBounds(Context* context, const char* op, float* lower,
-                            float* upper) {
+absl::Status GetSlopeBounds(Context* context, const char* op, float* lower, float* upper) {
   for (absl::Status s :
-       {GetFiniteAttr(context, op, "lower", lower),
-        GetFiniteAttr(context, op, "upper", upper),
+       {GetFiniteAttr(context, op, "lower", lower), GetFiniteAttr(context, op, "upper", upper),
         GetRangeAttrs(context, op, lower, upper, "lower", "upper")}) {
     if (!s.ok()) return s;
   }
   if (std::isfinite(*upper - *lower)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      op, ": attribute 'lower' is ", *lower, " and 'upper' is ", *upper,
-      ", expected bounds whose difference is a finite float"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(op, ": attribute 'lower' is ", *lower, " and 'upper' is ", *upper,
+                   ", expected bounds whose difference is a finite float"));
 }
 
-inline absl::Status SeedShapeError(absl::string_view op,
-                                   absl::string_view shape,
+inline absl::Status SeedShapeError(absl::string_view op, absl::string_view shape,
                                    absl::string_view x) {
-  return ShapeError(
-      op, "seed", shape,
-      absl::StrCat("[2], or the first sizes of 'x', ", x, ", and then 2"));
+  return ShapeError(op, "seed", shape,
+                    absl::StrCat("[2], or the first sizes of 'x', ", x, ", and then 2"));
 }
 
-// Checks the shape of a seed: [2] for all of x, or one seed for each slice of x
-// along its first dimensions.
-inline absl::Status CheckSeedShape(absl::string_view op,
-                                   const tensorflow::TensorShape& x,
+// Checks the shape of a seed: [2] for all of x, or one seed for each slice of x along its first
+// dimensions.
+inline absl::Status CheckSeedShape(absl::string_view op, const tensorflow::TensorShape& x,
                                    const tensorflow::TensorShape& seed) {
   const int slices = seed.dims() - 1;
   bool fits = slices >= 0 && slices <= x.dims() && seed.dim_size(slices) == 2;
@@ -56,9 +50,9 @@ inline absl::Status CheckSeedShape(absl::string_view op,
 }
 
 // The same for sizes that may be unknown.
-inline absl::Status InferSeedShape(
-    tensorflow::shape_inference::InferenceContext* c, absl::string_view op,
-    tensorflow::shape_inference::ShapeHandle x, int seed_index) {
+inline absl::Status InferSeedShape(tensorflow::shape_inference::InferenceContext* c,
+                                   absl::string_view op, tensorflow::shape_inference::ShapeHandle x,
+                                   int seed_index) {
   const auto seed = c->input(seed_index);
   if (!c->RankKnown(seed)) return absl::OkStatus();
   const int slices = c->Rank(seed) - 1;

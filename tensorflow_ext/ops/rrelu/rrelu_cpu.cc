@@ -9,16 +9,15 @@
 namespace tensorflow_ext {
 namespace {
 
-// The slopes of the block of elements that starts at `begin`. The block is full
-// even where the tensor ends, so no tail is computed one by one. The counters
-// of its pairs have the same upper word.
+// The slopes of the block of elements that starts at `begin`. The block is full even where the
+// tensor ends, so no tail is computed one by one. The counters of its pairs have the same upper
+// word.
 template <typename C>
-TENSORFLOW_EXT_INLINE void DrawSlopes(SlopeRange<C> range, Pair<uint32_t> key,
-                                      int64_t begin, C* slopes) {
+TENSORFLOW_EXT_INLINE void DrawSlopes(SlopeRange<C> range, Pair<uint32_t> key, int64_t begin,
+                                      C* slopes) {
   const Pair<uint32_t> first = CounterOfPair(begin / 2);
   for (uint32_t pair = 0; pair < kRreluBlock / 2; ++pair) {
-    const Pair<C> uniform =
-        UniformPair<C>(key, {first.first + pair, first.second});
+    const Pair<C> uniform = UniformPair<C>(key, {first.first + pair, first.second});
     slopes[2 * pair] = range(uniform.first);
     slopes[2 * pair + 1] = range(uniform.second);
   }
@@ -28,8 +27,8 @@ TENSORFLOW_EXT_INLINE void DrawSlopes(SlopeRange<C> range, Pair<uint32_t> key,
 template <typename T, bool kOfItself>
 struct RreluLoop {
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Run(Slopes of, const T* values, const T* x,
-                                        T* output, int64_t begin, int64_t end) {
+  TENSORFLOW_EXT_INLINE static void Run(Slopes of, const T* values, const T* x, T* output,
+                                        int64_t begin, int64_t end) {
     using C = ComputeType<T>;
     constexpr bool kConverts = !std::is_same_v<T, C>;
     constexpr int64_t kBlock = kRreluBlock;
@@ -54,8 +53,8 @@ struct RreluLoop {
  private:
   // The output may be another array, at the same index.
   template <typename C>
-  TENSORFLOW_EXT_INLINE static void Leak(const C* slopes, const C* values,
-                                         const C* x, C* output, int64_t size) {
+  TENSORFLOW_EXT_INLINE static void Leak(const C* slopes, const C* values, const C* x, C* output,
+                                         int64_t size) {
 #pragma GCC ivdep
     for (int64_t i = 0; i < size; ++i) {
       output[i] = LeakValue(slopes[i], values[i], x[i]);
@@ -65,8 +64,8 @@ struct RreluLoop {
 
 }  // namespace
 
-void RunRrelu(NumericType type, Slopes slopes, const void* values,
-              const void* x, void* output, int64_t begin, int64_t end) {
+void RunRrelu(NumericType type, Slopes slopes, const void* values, const void* x, void* output,
+              int64_t begin, int64_t end) {
   DispatchFloating(type, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
     const T* of = static_cast<const T*>(values);

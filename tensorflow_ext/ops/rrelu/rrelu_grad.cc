@@ -9,13 +9,10 @@ namespace {
 
 // The gradient of Rrelu by x, and of RreluGrad, which is linear, by gradients.
 Value RreluGrad(Gradient& g, Value x, Value seed) {
-  return g.Call("TfExt>RreluGrad", {g.Upstream(), x, seed},
-                g.AttrsOfOp({"lower", "upper"}));
+  return g.Call("TfExt>RreluGrad", {g.Upstream(), x, seed}, g.AttrsOfOp({"lower", "upper"}));
 }
 
-void RreluGradient(Gradient& g) {
-  g.Return({RreluGrad(g, g.Input(0), g.Input(1)), Value()});
-}
+void RreluGradient(Gradient& g) { g.Return({RreluGrad(g, g.Input(0), g.Input(1)), Value()}); }
 REGISTER_GRADIENT("TfExt>Rrelu", RreluGradient);
 
 // The op is piecewise constant in x.

@@ -23,22 +23,17 @@ absl::Status RreluShape(const char* op, InferenceContext* c) {
 
 }  // namespace
 
-// The bounds have no defaults. The paper's upper bound is 1/3: the Python
-// wrapper of an op would round it to 0.333333, and other clients would not.
-#define SLOPES()                     \
-  Attr(kFloatingT)                   \
-      .Attr("Tseed: {int32, int64}") \
-      .Attr("lower: float")          \
-      .Attr("upper: float")
+// The bounds have no defaults. The paper's upper bound is 1/3: the Python wrapper of an op would
+// round it to 0.333333, and other clients would not.
+#define SLOPES() \
+  Attr(kFloatingT).Attr("Tseed: {int32, int64}").Attr("lower: float").Attr("upper: float")
 
 REGISTER_OP("TfExt>Rrelu")
     .Input("x: T")
     .Input("seed: Tseed")
     .Output("y: T")
     .SLOPES()
-    .SetShapeFn([](InferenceContext* c) {
-      return RreluShape("TfExt>Rrelu", c);
-    })
+    .SetShapeFn([](InferenceContext* c) { return RreluShape("TfExt>Rrelu", c); })
     .Doc(R"doc(
 Randomized leaky rectified linear unit: x where x >= 0, else a x, where the
 slope a is drawn for each element, uniformly from lower to upper.
@@ -79,9 +74,7 @@ REGISTER_OP("TfExt>RreluGrad")
     .Input("seed: Tseed")
     .Output("backprops: T")
     .SLOPES()
-    .SetShapeFn([](InferenceContext* c) {
-      return RreluShape("TfExt>RreluGrad", c);
-    })
+    .SetShapeFn([](InferenceContext* c) { return RreluShape("TfExt>RreluGrad", c); })
     .Doc(R"doc(
 Gradient of Rrelu: gradients where x >= 0, else gradients times the slope of the
 element, which is drawn again.

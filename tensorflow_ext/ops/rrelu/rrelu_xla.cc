@@ -25,19 +25,15 @@ XlaOp Component(XlaOp seed, const TensorShape& shape, int index) {
 }
 
 // The lower and the upper half of a number. The upper half has the sign.
-XlaOp LowerHalf(XlaOp number) {
-  return xla::ConvertElementType(number, xla::S32);
-}
+XlaOp LowerHalf(XlaOp number) { return xla::ConvertElementType(number, xla::S32); }
 XlaOp UpperHalf(XlaOp number) {
   return xla::ConvertElementType(
-      xla::ShiftRightArithmetic(xla::ConvertElementType(number, xla::S64), 32),
-      xla::S32);
+      xla::ShiftRightArithmetic(xla::ConvertElementType(number, xla::S64), 32), xla::S32);
 }
 
-// The index of each element of x in its slice, which the first `slices`
-// dimensions select. It is built by dimensions: one may be dynamic.
-XlaOp ElementIndices(xla::XlaBuilder* builder, const TensorShape& x,
-                     int slices) {
+// The index of each element of x in its slice, which the first `slices` dimensions select. It is
+// built by dimensions: one may be dynamic.
+XlaOp ElementIndices(xla::XlaBuilder* builder, const TensorShape& x, int slices) {
   XlaOp index = xla::Zeros(builder, xla::S64, x.dim_sizes());
   int64_t stride = 1;
   for (int d = x.dims() - 1; d >= slices; --d) {
@@ -50,13 +46,13 @@ XlaOp ElementIndices(xla::XlaBuilder* builder, const TensorShape& x,
 // The first bits of a word as an integer.
 template <typename C>
 XlaNumber<C> Integer(XlaOp word, int bits) {
-  return XlaNumber<C>(xla::ConvertElementType(
-      xla::ShiftRightLogical(word, 32 - bits), internal::kXlaType<C>));
+  return XlaNumber<C>(
+      xla::ConvertElementType(xla::ShiftRightLogical(word, 32 - bits), internal::kXlaType<C>));
 }
 
-// integer / 2^bits, by a division that XLA does not see through. XLA considers
-// a division expensive and keeps the quotient for the gradient. It considers
-// integer operations cheap and would draw the slopes again there.
+// integer / 2^bits, by a division that XLA does not see through. XLA considers a division expensive
+// and keeps the quotient for the gradient. It considers integer operations cheap and would draw the
+// slopes again there.
 template <typename C>
 XlaNumber<C> Fraction(XlaNumber<C> integer, int bits) {
   const XlaOp divisor = xla::FullLike(integer.op(), int64_t{1} << bits);
@@ -113,10 +109,8 @@ class RreluLowering : public Lowering {
     XlaNumber<C> slope(range.lower);
     if (lower_ != upper_) {
       const int slices = seed_shape.dims() - 1;
-      const Pair<XlaOp> key =
-          Key(context->Input(last + 1), seed_shape, x_shape);
-      slope = range(
-          Uniform<C>(key, ElementIndices(context->builder(), x_shape, slices)));
+      const Pair<XlaOp> key = Key(context->Input(last + 1), seed_shape, x_shape);
+      slope = range(Uniform<C>(key, ElementIndices(context->builder(), x_shape, slices)));
     }
     const XlaNumber<C> value(context->ComputeInput(0));
     const XlaNumber<C> x(context->ComputeInput(last));
@@ -124,13 +118,11 @@ class RreluLowering : public Lowering {
   }
 
   // The key of each slice of x, for all its elements.
-  static Pair<XlaOp> Key(XlaOp seed, const TensorShape& seed_shape,
-                         const TensorShape& x) {
+  static Pair<XlaOp> Key(XlaOp seed, const TensorShape& seed_shape, const TensorShape& x) {
     const XlaOp first = Component(seed, seed_shape, 0);
     const XlaOp second = Component(seed, seed_shape, 1);
-    const Pair<XlaOp> key =
-        SlopeKey(Pair<XlaOp>{LowerHalf(first), LowerHalf(second)},
-                 Pair<XlaOp>{UpperHalf(first), UpperHalf(second)});
+    const Pair<XlaOp> key = SlopeKey(Pair<XlaOp>{LowerHalf(first), LowerHalf(second)},
+                                     Pair<XlaOp>{UpperHalf(first), UpperHalf(second)});
     std::vector<int64_t> dimensions(seed_shape.dims() - 1);
     std::iota(dimensions.begin(), dimensions.end(), 0);
     return {xla::BroadcastInDim(key.first, x.dim_sizes(), dimensions),

@@ -2,9 +2,9 @@
 //
 // Snake, x + sin(f x)^2 / f, and its gradient, for host, device and XLA.
 //
-// sin(f x) / f is x sin(t) / t with t = f x. So nothing cancels where t is
-// small, and f = 0 gives the limits. The roundoff of t moves y by no more than
-// that of x, because sin(t)^2 / f changes by at most x dt / t.
+// sin(f x) / f is x sin(t) / t with t = f x. So nothing cancels where t is small, and f = 0 gives
+// the limits. The roundoff of t moves y by no more than that of x, because sin(t)^2 / f changes by
+// at most x dt / t.
 
 #ifndef TENSORFLOW_EXT_OPS_SNAKE_SNAKE_H_
 #define TENSORFLOW_EXT_OPS_SNAKE_SNAKE_H_
@@ -32,8 +32,7 @@ struct Snake {
   TENSORFLOW_EXT_HOST_DEVICE C operator()(C x, C frequency) const {
     const C t = frequency * x;
     const C sine = Sin(t);
-    // The wave is at most 1 / f high. x / t does not show this where t is
-    // infinite.
+    // The wave is at most 1 / f high. x / t does not show this where t is infinite.
     const C wave = SnakeRatio(x, t, sine) * sine;
     return x + Where(Abs(t) == C(INFINITY), C(0), wave);
   }
@@ -47,14 +46,12 @@ struct SnakeGrad {
   static constexpr bool kTakesAngles = true;
 
   template <typename C>
-  TENSORFLOW_EXT_HOST_DEVICE Pair<C> operator()(C gradient, C x,
-                                                C frequency) const {
+  TENSORFLOW_EXT_HOST_DEVICE Pair<C> operator()(C gradient, C x, C frequency) const {
     const C t = frequency * x;
     const auto [sine, cosine] = SinCos(t);
     const C ratio = SnakeRatio(x, t, sine);
     const C sum = sine + cosine;  // its square is 1 + sin(2t)
-    return {gradient * (sum * sum),
-            gradient * (ratio * (C(2) * x * cosine - ratio))};
+    return {gradient * (sum * sum), gradient * (ratio * (C(2) * x * cosine - ratio))};
   }
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loops first find the largest element of each chunk of a row. Then they
-// pass over the row several times, but only over chunks that reach above the
-// threshold. In a long row there are soon few of these.
+// The loops first find the largest element of each chunk of a row. Then they pass over the row
+// several times, but only over chunks that reach above the threshold. In a long row there are soon
+// few of these.
 
 #include <algorithm>
 #include <cstdint>
@@ -18,8 +18,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// A multiple of LaneSums' lanes. Sums over a chunk have few terms, so their
-// rounding errors are small. Sums over chunks are in double or better.
+// A multiple of LaneSums' lanes. Sums over a chunk have few terms, so their rounding errors are
+// small. Sums over chunks are in double or better.
 constexpr int64_t kChunk = 256;
 
 template <typename C>
@@ -65,8 +65,8 @@ TENSORFLOW_EXT_INLINE C Largest(const C* x, int64_t size) {
   return lanes[0];
 }
 
-// The terms of the sums, for LaneSums: the excess over the threshold, and 1 for
-// each element that has any excess.
+// The terms of the sums, for LaneSums: the excess over the threshold, and 1 for each element that
+// has any excess.
 template <typename C>
 struct ExcessTerms {
   const C* x;
@@ -98,12 +98,11 @@ struct SupportTerms {
   }
 };
 
-// The threshold of a row of finite elements and -infinity, from its `count`
-// chunks in order, which it overwrites. `most` is the largest element.
+// The threshold of a row of finite elements and -infinity, from its `count` chunks in order, which
+// it overwrites. `most` is the largest element.
 template <typename Isa, typename T, typename C>
-TENSORFLOW_EXT_INLINE DoubleWord<C> FindThreshold(WideRow<Isa, T, kChunk>* row,
-                                                  C most, Chunk<C>* chunks,
-                                                  int64_t count) {
+TENSORFLOW_EXT_INLINE DoubleWord<C> FindThreshold(WideRow<Isa, T, kChunk>* row, C most,
+                                                  Chunk<C>* chunks, int64_t count) {
   ThresholdSearch<C> search(most);
   DoubleWord<double> sum;
   double elements;
@@ -116,9 +115,7 @@ TENSORFLOW_EXT_INLINE DoubleWord<C> FindThreshold(WideRow<Isa, T, kChunk>* row,
       if (!(search.threshold.Excess(chunk.most) > 0)) continue;
       chunks[above++] = chunk;
       LaneSums<Isa, C, 2> sums;
-      sums.Add(
-          ExcessTerms<C>{row->Chunk(chunk.begin, chunk.size), search.threshold},
-          chunk.size);
+      sums.Add(ExcessTerms<C>{row->Chunk(chunk.begin, chunk.size), search.threshold}, chunk.size);
       sum.Add(sums.Total(0));
       elements += sums.Total(1);
     }
@@ -133,9 +130,8 @@ struct ForwardLoop {
 
   // `chunks` is scratch for the chunks of one row.
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Run(int64_t size, const T* logits, T* y,
-                                        Chunk<C>* chunks, int64_t begin,
-                                        int64_t end) {
+  TENSORFLOW_EXT_INLINE static void Run(int64_t size, const T* logits, T* y, Chunk<C>* chunks,
+                                        int64_t begin, int64_t end) {
     WideRow<Isa, T, kChunk> x;
     NarrowRow<Isa, T, kChunk> out;
     for (int64_t row = begin; row < end; ++row) {
@@ -172,9 +168,8 @@ struct BackwardLoop {
   using C = ComputeType<T>;
 
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Run(int64_t size, const T* gradients,
-                                        const T* y, T* backprops, int64_t begin,
-                                        int64_t end) {
+  TENSORFLOW_EXT_INLINE static void Run(int64_t size, const T* gradients, const T* y, T* backprops,
+                                        int64_t begin, int64_t end) {
     WideRow<Isa, T, kChunk> dy, values;
     NarrowRow<Isa, T, kChunk> out;
     for (int64_t row = begin; row < end; ++row) {
@@ -184,8 +179,7 @@ struct BackwardLoop {
       for (int64_t i = 0; i < size; i += kChunk) {
         const int64_t length = std::min(kChunk, size - i);
         LaneSums<Isa, C, 2> sums;
-        sums.Add(SupportTerms<C>{dy.Chunk(i, length), values.Chunk(i, length)},
-                 length);
+        sums.Add(SupportTerms<C>{dy.Chunk(i, length), values.Chunk(i, length)}, length);
         sum += sums.Total(0);
         count += sums.Total(1);
       }
@@ -210,25 +204,21 @@ struct BackwardLoop {
 
 }  // namespace
 
-void CpuSparsemax::Forward(NumericType type, const RowDims& dims,
-                           const void* logits, void* y, int64_t begin,
-                           int64_t end) {
+void CpuSparsemax::Forward(NumericType type, const RowDims& dims, const void* logits, void* y,
+                           int64_t begin, int64_t end) {
   DispatchFloating(type, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    std::vector<Chunk<ComputeType<T>>> chunks((dims.size + kChunk - 1) /
-                                              kChunk);
-    RunBest<ForwardLoop<T>>(dims.size, static_cast<const T*>(logits),
-                            static_cast<T*>(y), chunks.data(), begin, end);
+    std::vector<Chunk<ComputeType<T>>> chunks((dims.size + kChunk - 1) / kChunk);
+    RunBest<ForwardLoop<T>>(dims.size, static_cast<const T*>(logits), static_cast<T*>(y),
+                            chunks.data(), begin, end);
   });
 }
 
-void CpuSparsemax::Backward(NumericType type, const RowDims& dims,
-                            const void* gradients, const void* y,
-                            void* backprops, int64_t begin, int64_t end) {
+void CpuSparsemax::Backward(NumericType type, const RowDims& dims, const void* gradients,
+                            const void* y, void* backprops, int64_t begin, int64_t end) {
   DispatchFloating(type, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    RunBest<BackwardLoop<T>>(dims.size, static_cast<const T*>(gradients),
-                             static_cast<const T*>(y),
+    RunBest<BackwardLoop<T>>(dims.size, static_cast<const T*>(gradients), static_cast<const T*>(y),
                              static_cast<T*>(backprops), begin, end);
   });
 }

@@ -9,18 +9,16 @@
 namespace tensorflow_ext {
 namespace internal {
 
-// NaN needs no test. No largest element is NaN, but the excess of a NaN is, and
-// so is that of infinity over infinity. This makes the threshold NaN.
+// NaN needs no test. No largest element is NaN, but the excess of a NaN is, and so is that of
+// infinity over infinity. This makes the threshold NaN.
 //
-// With two blocks per multiprocessor, the compiler may use enough registers to
-// avoid spilling.
+// With two blocks per multiprocessor, the compiler may use enough registers to avoid spilling.
 template <typename T, typename Shape>
 __global__ void __launch_bounds__(kBlockThreads, 2)
     SparsemaxKernel(RowDims dims, const void* logits, void* y) {
   using C = ComputeType<T>;
   using Pack = internal::Pack<T, Shape::kPack>;
-  for (int64_t first = FirstRow<Shape>(); first < dims.rows;
-       first += RowStride<Shape>()) {
+  for (int64_t first = FirstRow<Shape>(); first < dims.rows; first += RowStride<Shape>()) {
     const int64_t row = first + RowOfBlock<Shape>();
     const bool is_row = IsRow<Shape>(row, dims.rows);
     const int64_t packs = is_row ? dims.size / Shape::kPack : 0;
@@ -37,8 +35,8 @@ __global__ void __launch_bounds__(kBlockThreads, 2)
     ThresholdSearch<C> search(RowMaximum<Shape>(most));
     C sum;
     int64_t count;
-    // All threads of a row have the same sums. Rows of one warp continue
-    // together until all are done.
+    // All threads of a row have the same sums. Rows of one warp continue together until all are
+    // done.
     bool goes_on = is_row;
     do {
       // The sum over a pack has few terms, so its rounding errors are small.
@@ -60,15 +58,13 @@ __global__ void __launch_bounds__(kBlockThreads, 2)
       goes_on = goes_on && search.Step(sum - 1, static_cast<C>(count));
     } while (__ballot_sync(0xffffffffu, goes_on) != 0);
 
-    Pack* result =
-        reinterpret_cast<Pack*>(static_cast<T*>(y) + row * dims.size);
+    Pack* result = reinterpret_cast<Pack*>(static_cast<T*>(y) + row * dims.size);
     ForEachPack<Shape>(packs, [&](int k, int64_t p) {
       const Pack pack = x.Again(k, p);
       Pack rounded;
 #pragma unroll
       for (int j = 0; j < Shape::kPack; ++j) {
-        rounded.values[j] =
-            FromCompute<T>(search.threshold.Excess(ToCompute(pack.values[j])));
+        rounded.values[j] = FromCompute<T>(search.threshold.Excess(ToCompute(pack.values[j])));
       }
       result[p] = rounded;
     });
@@ -78,12 +74,10 @@ __global__ void __launch_bounds__(kBlockThreads, 2)
 // backprops may be gradients: one thread reads and writes an element.
 template <typename T, typename Shape>
 __global__ void __launch_bounds__(kBlockThreads)
-    SparsemaxGradKernel(RowDims dims, const void* gradients, const void* y,
-                        void* backprops) {
+    SparsemaxGradKernel(RowDims dims, const void* gradients, const void* y, void* backprops) {
   using C = ComputeType<T>;
   using Pack = internal::Pack<T, Shape::kPack>;
-  for (int64_t first = FirstRow<Shape>(); first < dims.rows;
-       first += RowStride<Shape>()) {
+  for (int64_t first = FirstRow<Shape>(); first < dims.rows; first += RowStride<Shape>()) {
     const int64_t row = first + RowOfBlock<Shape>();
     const bool is_row = IsRow<Shape>(row, dims.rows);
     const int64_t packs = is_row ? dims.size / Shape::kPack : 0;
@@ -105,16 +99,14 @@ __global__ void __launch_bounds__(kBlockThreads)
     count = RowSum<Shape>(count);
     const C mean = sum / count, beyond = BeyondSupport(count);
 
-    Pack* result =
-        reinterpret_cast<Pack*>(static_cast<T*>(backprops) + row * dims.size);
+    Pack* result = reinterpret_cast<Pack*>(static_cast<T*>(backprops) + row * dims.size);
     ForEachPack<Shape>(packs, [&](int k, int64_t p) {
       const Pack gradient = dy.Again(k, p), value = values.Again(k, p);
       Pack rounded;
 #pragma unroll
       for (int j = 0; j < Shape::kPack; ++j) {
         const C centered = ToCompute(gradient.values[j]) - mean;
-        rounded.values[j] =
-            FromCompute<T>(ToCompute(value.values[j]) > 0 ? centered : beyond);
+        rounded.values[j] = FromCompute<T>(ToCompute(value.values[j]) > 0 ? centered : beyond);
       }
       result[p] = rounded;
     });
@@ -123,39 +115,34 @@ __global__ void __launch_bounds__(kBlockThreads)
 
 }  // namespace internal
 
-int GpuSparsemax::Forward(NumericType type, const RowDims& dims,
-                          const void* logits, void* y, void* stream) {
+int GpuSparsemax::Forward(NumericType type, const RowDims& dims, const void* logits, void* y,
+                          void* stream) {
   if (dims.rows == 0 || dims.size == 0) return cudaSuccess;
   const bool aligned = internal::AreAligned({logits, y});
   return DispatchFloating(type, [&](auto tag) -> int {
     using T = TypeOf<decltype(tag)>;
-    return internal::DispatchRowShape<T>(
-        dims.size, aligned, [&](auto shape) -> int {
-          using Shape = decltype(shape);
-          internal::SparsemaxKernel<T, Shape>
-              <<<internal::RowBlocks<Shape>(dims.rows), kBlockThreads, 0,
-                 static_cast<cudaStream_t>(stream)>>>(dims, logits, y);
-          return cudaGetLastError();
-        });
+    return internal::DispatchRowShape<T>(dims.size, aligned, [&](auto shape) -> int {
+      using Shape = decltype(shape);
+      internal::SparsemaxKernel<T, Shape><<<internal::RowBlocks<Shape>(dims.rows), kBlockThreads, 0,
+                                            static_cast<cudaStream_t>(stream)>>>(dims, logits, y);
+      return cudaGetLastError();
+    });
   });
 }
 
-int GpuSparsemax::Backward(NumericType type, const RowDims& dims,
-                           const void* gradients, const void* y,
-                           void* backprops, void* stream) {
+int GpuSparsemax::Backward(NumericType type, const RowDims& dims, const void* gradients,
+                           const void* y, void* backprops, void* stream) {
   if (dims.rows == 0 || dims.size == 0) return cudaSuccess;
   const bool aligned = internal::AreAligned({gradients, y, backprops});
   return DispatchFloating(type, [&](auto tag) -> int {
     using T = TypeOf<decltype(tag)>;
-    return internal::DispatchRowShape<T>(
-        dims.size, aligned, [&](auto shape) -> int {
-          using Shape = decltype(shape);
-          internal::SparsemaxGradKernel<T, Shape>
-              <<<internal::RowBlocks<Shape>(dims.rows), kBlockThreads, 0,
-                 static_cast<cudaStream_t>(stream)>>>(dims, gradients, y,
-                                                      backprops);
-          return cudaGetLastError();
-        });
+    return internal::DispatchRowShape<T>(dims.size, aligned, [&](auto shape) -> int {
+      using Shape = decltype(shape);
+      internal::SparsemaxGradKernel<T, Shape>
+          <<<internal::RowBlocks<Shape>(dims.rows), kBlockThreads, 0,
+             static_cast<cudaStream_t>(stream)>>>(dims, gradients, y, backprops);
+      return cudaGetLastError();
+    });
   });
 }
 

@@ -11,8 +11,7 @@ using FDH = tensorflow::FunctionDefHelper;
 using tensorflow::AttrSlice;
 using tensorflow::FunctionDef;
 
-// y is the forward op's own output: expansion recognises the node and reuses
-// its output.
+// y is the forward op's own output: expansion recognises the node and reuses its output.
 absl::Status SparsemaxGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
   // clang-format off
   *g = FDH::Define(
@@ -32,8 +31,8 @@ absl::Status SparsemaxGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
 }
 REGISTER_OP_GRADIENT("TfExt>Sparsemax", SparsemaxGradient);
 
-// The gradient is linear in dy, and its matrix is symmetric, because it is a
-// projection. y only determines the elements in the support.
+// The gradient is linear in dy, and its matrix is symmetric, because it is a projection. y only
+// determines the elements in the support.
 absl::Status SparsemaxGradGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
   // clang-format off
   *g = FDH::Define(

@@ -18,8 +18,7 @@ REGISTER_OP("TfExt>Sparsemax")
     .Attr(kFloatingT)
     .SetShapeFn([](InferenceContext* c) {
       ShapeHandle shape;
-      const absl::Status status =
-          InferRows(c, "TfExt>Sparsemax", "logits", 0, &shape);
+      const absl::Status status = InferRows(c, "TfExt>Sparsemax", "logits", 0, &shape);
       if (status.ok()) c->set_output(0, shape);
       return status;
     })
@@ -50,8 +49,7 @@ REGISTER_OP("TfExt>SparsemaxGrad")
     .Attr(kFloatingT)
     .SetShapeFn([](InferenceContext* c) {
       ShapeHandle shape;
-      const absl::Status status =
-          InferRows(c, "TfExt>SparsemaxGrad", "gradients", 0, &shape);
+      const absl::Status status = InferRows(c, "TfExt>SparsemaxGrad", "gradients", 0, &shape);
       return status.ok() ? SameShape("TfExt>SparsemaxGrad", c) : status;
     })
     .Doc(R"doc(

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Setting all elements except the first to zero, on the GPU. In every type,
-// zero is zero bytes.
+// Setting all elements except the first to zero, on the GPU. In every type, zero is zero bytes.
 
 #ifndef TENSORFLOW_EXT_OPS_ZERO_OUT_ZERO_OUT_H_
 #define TENSORFLOW_EXT_OPS_ZERO_OUT_ZERO_OUT_H_
@@ -10,11 +9,10 @@
 
 namespace tensorflow_ext {
 
-// Copies the first `kept` bytes of `input` to `output`, which may be `input`,
-// and clears the other `size - kept`. Both are in device memory. Runs in order
-// on `stream`, a cudaStream_t. Returns a cudaError_t. size 0 does nothing.
-int LaunchZeroOut(const void* input, void* output, int64_t kept, int64_t size,
-                  void* stream);
+// Copies the first `kept` bytes of `input` to `output`, which may be `input`, and clears the other
+// `size - kept`. Both are in device memory. Runs in order on `stream`, a cudaStream_t. Returns a
+// cudaError_t. size 0 does nothing.
+int LaunchZeroOut(const void* input, void* output, int64_t kept, int64_t size, void* stream);
 
 // Clears `size` bytes of device memory in the same way.
 int LaunchClear(void* output, int64_t size, void* stream);

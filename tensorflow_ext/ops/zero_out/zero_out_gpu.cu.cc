@@ -13,8 +13,7 @@ int LaunchClear(void* output, int64_t size, void* stream) {
   return cudaMemsetAsync(output, 0, size, static_cast<cudaStream_t>(stream));
 }
 
-int LaunchZeroOut(const void* input, void* output, int64_t kept, int64_t size,
-                  void* stream) {
+int LaunchZeroOut(const void* input, void* output, int64_t kept, int64_t size, void* stream) {
   if (size == 0) return cudaSuccess;
   if (output == input) {
     return LaunchClear(static_cast<char*>(output) + kept, size - kept, stream);

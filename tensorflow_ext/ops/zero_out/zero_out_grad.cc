@@ -17,8 +17,7 @@ using tensorflow::FunctionDef;
 absl::Status GradientOp(const AttrSlice& attrs, const char** op) {
   DataType type;
   if (absl::Status s = GetNodeAttr(attrs, "T", &type); !s.ok()) return s;
-  *op = tensorflow::DataTypeIsFloating(type) ? "TfExt>ZeroOut"
-                                             : "TfExt>NoGradient";
+  *op = tensorflow::DataTypeIsFloating(type) ? "TfExt>ZeroOut" : "TfExt>NoGradient";
   return absl::OkStatus();
 }
 

@@ -33,9 +33,8 @@ REGISTER_OP("TfExt>ZeroOutWithIndex")
     .SetShapeFn([](InferenceContext* c) {
       c->set_output(0, c->input(0));
       const DimensionHandle size = c->NumElements(c->input(0));
-      c->set_output(1, c->Vector(c->ValueKnown(size)
-                                     ? c->MakeDim(c->Value(size) > 0 ? 1 : 0)
-                                     : c->UnknownDim()));
+      c->set_output(1, c->Vector(c->ValueKnown(size) ? c->MakeDim(c->Value(size) > 0 ? 1 : 0)
+                                                     : c->UnknownDim()));
       return absl::OkStatus();
     })
     .Doc(R"doc(

@@ -18,8 +18,7 @@ class ZeroOutLowering : public Lowering {
     const bool has_first = shape.num_elements() > 0;
     context->SetOutput(0, has_first ? KeepFirst(input, shape.dims()) : input);
     if (context->num_outputs() == 2) {
-      context->SetOutput(
-          1, xla::Zeros(context->builder(), xla::S32, {has_first ? 1 : 0}));
+      context->SetOutput(1, xla::Zeros(context->builder(), xla::S32, {has_first ? 1 : 0}));
     }
     return absl::OkStatus();
   }
@@ -28,8 +27,7 @@ class ZeroOutLowering : public Lowering {
     if (rank == 0) return input;
     XlaOp first = input;
     for (int d = 0; d < rank; ++d) first = xla::SliceInDim(first, 0, 1, d);
-    const std::vector<XlaOp> start(
-        rank, xla::ConstantR0(input.builder(), xla::S32, 0));
+    const std::vector<XlaOp> start(rank, xla::ConstantR0(input.builder(), xla::S32, 0));
     return xla::DynamicUpdateSlice(xla::ZerosLike(input), first, start);
   }
 };

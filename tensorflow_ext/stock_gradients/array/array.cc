@@ -30,11 +30,10 @@ void IdentityNGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("IdentityN", IdentityNGrad);
 
-// The gradient gets the same check as the value (like Python's
-// _CheckNumericsV2Grad).
+// The gradient gets the same check as the value (like Python's _CheckNumericsV2Grad).
 void CheckNumericsGrad(Gradient& g) {
-  const std::string message = absl::StrCat("The gradient is not finite. ",
-                                           g.Attr<std::string>("message"));
+  const std::string message =
+      absl::StrCat("The gradient is not finite. ", g.Attr<std::string>("message"));
   g.Return({g.Call(g.op(), {g.Upstream()}, {{"message", message}})});
 }
 REGISTER_GRADIENT("CheckNumerics", CheckNumericsGrad);
@@ -42,8 +41,8 @@ REGISTER_GRADIENT("CheckNumericsV2", CheckNumericsGrad);
 
 // The op exists to make this an error.
 void PreventGradientGrad(Gradient& g) {
-  g.Unimplemented(absl::StrCat("the graph forbids to differentiate here: ",
-                               g.Attr<std::string>("message")));
+  g.Unimplemented(
+      absl::StrCat("the graph forbids to differentiate here: ", g.Attr<std::string>("message")));
 }
 REGISTER_GRADIENT("PreventGradient", PreventGradientGrad);
 
@@ -91,20 +90,16 @@ REGISTER_GRADIENT("ParallelConcat", ParallelConcatGrad);
 
 void ConjugateTransposeGrad(Gradient& g) {
   const Value axes = g.Input(1);  // may be negative
-  const Value inverse =
-      InvertPermutation(FloorMod(axes, Size(axes, axes.type())));
+  const Value inverse = InvertPermutation(FloorMod(axes, Size(axes, axes.type())));
   g.Return({Call("ConjugateTranspose", {g.Upstream(), inverse}), Value()});
 }
 REGISTER_GRADIENT("ConjugateTranspose", ConjugateTransposeGrad);
 
-void ReverseGrad(Gradient& g) {
-  g.Return({Call("Reverse", {g.Upstream(), g.Input(1)}), Value()});
-}
+void ReverseGrad(Gradient& g) { g.Return({Call("Reverse", {g.Upstream(), g.Input(1)}), Value()}); }
 REGISTER_GRADIENT("Reverse", ReverseGrad);
 
-// The row numbers, shuffled with the same key, give each row's origin. A scalar
-// counts as one row. (RandomShuffle draws another permutation in each run and
-// does not return it.)
+// The row numbers, shuffled with the same key, give each row's origin. A scalar counts as one row.
+// (RandomShuffle draws another permutation in each run and does not return it.)
 void StatelessShuffleGrad(Gradient& g) {
   const Value x = g.Input(0), axis = g.Int(0);
   if (!IsInexact(x)) return ReturnNone(g);
@@ -112,8 +107,7 @@ void StatelessShuffleGrad(Gradient& g) {
   const Value rows = Prod(SliceVector(shape, 0, 1), axis);
   const Value columns = Prod(SliceVector(shape, 1, kToTheEnd), axis);
   const Value permutation = Call(
-      "StatelessShuffle",
-      {Range(g.Int(0), rows, g.Int(1)), g.Input(1), g.Input(2), g.Input(3)});
+      "StatelessShuffle", {Range(g.Int(0), rows, g.Int(1)), g.Input(1), g.Input(2), g.Input(3)});
   const Value dy = Reshape(g.Upstream(), Pack({rows, columns}));
   g.ReturnFirst(Reshape(Gather(dy, InvertPermutation(permutation)), shape));
 }
@@ -131,14 +125,12 @@ void GatherGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("Gather", GatherGrad);
 
-// Like Gather for the variable behind the resource; the gradient is dense. The
-// first `batch_dims` axes of params and indices are folded into one: row i of
-// batch b is row b n + i of all rows.
+// Like Gather for the variable behind the resource; the gradient is dense. The first `batch_dims`
+// axes of params and indices are folded into one: row i of batch b is row b n + i of all rows.
 void ResourceGatherGrad(Gradient& g) {
   const Value indices = g.Input(1), dy = g.Upstream();
   const int64_t batch_dims = g.Attr<int64_t>("batch_dims");
-  const Value shape =
-      Call("VariableShape", {g.Input(0)}, {{"out_type", indices.type()}});
+  const Value shape = Call("VariableShape", {g.Input(0)}, {{"out_type", indices.type()}});
   if (batch_dims == 0) {
     const Value rows = Element(shape, 0);
     return g.Return({Call("UnsortedSegmentSum", {dy, indices, rows}), Value()});
@@ -151,37 +143,29 @@ void ResourceGatherGrad(Gradient& g) {
   const Value rows = Element(shape, batch_dims);
   const Value offsets = Range(zero, batch, one) * rows;
   const Value ids =
-      Reshape(indices, Pack({batch, Size(indices, indices.type()) /
-                                        Maximum(batch, one)})) +
+      Reshape(indices, Pack({batch, Size(indices, indices.type()) / Maximum(batch, one)})) +
       ExpandDims(offsets, g.Int(1));
   const Value flat_ids = Reshape(ids, minus_one);
   const Value inner = SliceVector(shape, batch_dims + 1, kToTheEnd);
-  const Value flat_dy =
-      Reshape(dy, Concat({Shape(flat_ids, indices.type()), inner}, axis));
-  const Value sums =
-      Call("UnsortedSegmentSum", {flat_dy, flat_ids, batch * rows});
+  const Value flat_dy = Reshape(dy, Concat({Shape(flat_ids, indices.type()), inner}, axis));
+  const Value sums = Call("UnsortedSegmentSum", {flat_dy, flat_ids, batch * rows});
   g.Return({Reshape(sums, shape), Value()});
 }
 REGISTER_GRADIENT("ResourceGather", ResourceGatherGrad);
 
 void ResourceGatherNdGrad(Gradient& g) {
   const Value indices = g.Input(1);
-  const Value shape =
-      Call("VariableShape", {g.Input(0)}, {{"out_type", indices.type()}});
+  const Value shape = Call("VariableShape", {g.Input(0)}, {{"out_type", indices.type()}});
   g.Return({ScatterNd(indices, g.Upstream(), shape), Value()});
 }
 REGISTER_GRADIENT("ResourceGatherNd", ResourceGatherNdGrad);
 
 // The gradient of TensorFlow 1's TileGrad: it sums the copies.
-void TileGradGrad(Gradient& g) {
-  g.ReturnFirst(Call("Tile", {g.Upstream(), g.Input(1)}));
-}
+void TileGradGrad(Gradient& g) { g.ReturnFirst(Call("Tile", {g.Upstream(), g.Input(1)})); }
 REGISTER_GRADIENT("TileGrad", TileGradGrad);
 
 // TensorFlow's function gradients of these ops accept only int32 indices.
-void ReshapeGrad(Gradient& g) {
-  g.Return({ReshapeLike(g.Upstream(), g.Input(0)), Value()});
-}
+void ReshapeGrad(Gradient& g) { g.Return({ReshapeLike(g.Upstream(), g.Input(0)), Value()}); }
 REGISTER_GRADIENT("ExpandDims", ReshapeGrad);
 REGISTER_GRADIENT("Reshape", ReshapeGrad);
 

@@ -9,8 +9,8 @@
 
 namespace tensorflow_ext {
 
-// The type that counts elements of `type`. half counts to 2,048 and bfloat16 to
-// 256; adding one to these does not change them.
+// The type that counts elements of `type`. half counts to 2,048 and bfloat16 to 256; adding one to
+// these does not change them.
 inline DataType CountType(DataType type) {
   return type == DT_HALF || type == DT_BFLOAT16 ? DT_FLOAT : type;
 }

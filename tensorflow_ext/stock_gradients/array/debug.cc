@@ -22,10 +22,10 @@ REGISTER_GRADIENT("DebugIdentityV2", WatchedIdentityGrad);
 REGISTER_GRADIENT("DebugIdentityV3", WatchedIdentityGrad);
 
 // No definition: a function cannot take a reference.
-absl::Status WatchedReferenceGrad(
-    const tensorflow::Scope& /*scope*/, const tensorflow::Operation& /*op*/,
-    const std::vector<tensorflow::Output>& upstream,
-    std::vector<tensorflow::Output>* gradients) {
+absl::Status WatchedReferenceGrad(const tensorflow::Scope& /*scope*/,
+                                  const tensorflow::Operation& /*op*/,
+                                  const std::vector<tensorflow::Output>& upstream,
+                                  std::vector<tensorflow::Output>* gradients) {
   *gradients = upstream;
   return absl::OkStatus();
 }

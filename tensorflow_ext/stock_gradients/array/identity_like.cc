@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops whose gradient is the upstream gradient itself, as in Python.
-// TensorFlow's client gradients add an Identity: one for each read of a
-// variable, which still runs when its gradient is fetched, and one for each
-// Identity that inlining a function leaves for its arguments and results. These
-// ops have no definitions, because the differentiated input may be a variable's
-// handle, of another type.
+// Ops whose gradient is the upstream gradient itself, as in Python. TensorFlow's client gradients
+// add an Identity: one for each read of a variable, which still runs when its gradient is fetched,
+// and one for each Identity that inlining a function leaves for its arguments and results. These
+// ops have no definitions, because the differentiated input may be a variable's handle, of another
+// type.
 //
-// An upstream gradient that the client passed still gets an Identity: a tensor
-// that is fed cannot be fetched.
+// An upstream gradient that the client passed still gets an Identity: a tensor that is fed cannot
+// be fetched.
 
 #include <vector>
 
@@ -27,8 +26,7 @@ using tensorflow::Scope;
 
 namespace {
 
-absl::Status PassOn(const Scope& scope, const Operation& op,
-                    const std::vector<Output>& upstream,
+absl::Status PassOn(const Scope& scope, const Operation& op, const std::vector<Output>& upstream,
                     std::vector<Output>* gradients) {
   const Output& dy = upstream[0];
   if (dy.node() == nullptr || IsMadeByThisCall(scope, dy.node()->name())) {

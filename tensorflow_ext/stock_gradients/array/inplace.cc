@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that change rows of a tensor in its own memory. The result shares that
-// memory, so the value of the input x may be gone when a gradient runs. These
-// gradients use only its shape.
+// Ops that change rows of a tensor in its own memory. The result shares that memory, so the value
+// of the input x may be gone when a gradient runs. These gradients use only its shape.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
@@ -44,9 +43,8 @@ void InplaceUpdateGrad(Gradient& g) {
     const Value ones = Fill(inner_axes, g.Int(1));
     return Reshape(condition, Concat({Shape(condition), ones}, g.Int(0)));
   };
-  g.Return(
-      {Where(by_row(Less(last, 0)), dy, 0), Value(),
-       Where(by_row(Equal(updates, Gather(last, rows))), Gather(dy, rows), 0)});
+  g.Return({Where(by_row(Less(last, 0)), dy, 0), Value(),
+            Where(by_row(Equal(updates, Gather(last, rows))), Gather(dy, rows), 0)});
 }
 REGISTER_GRADIENT("InplaceUpdate", InplaceUpdateGrad);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Diagonals of matrices. Part, Diag and SetDiag are linear, and the transpose
-// of each consists of the others. V1 has only the main diagonal. V2 takes bands
-// `k`, aligned left. V3 takes the alignment as an attribute. The padding value
-// gets the gradient of the elements that it pads; TensorFlow's Python omits it.
+// Diagonals of matrices. Part, Diag and SetDiag are linear, and the transpose of each consists of
+// the others. V1 has only the main diagonal. V2 takes bands `k`, aligned left. V3 takes the
+// alignment as an attribute. The padding value gets the gradient of the elements that it pads;
+// TensorFlow's Python omits it.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
@@ -23,30 +23,24 @@ Attributes Align(Gradient& g, Version version) {
   return version.has_align ? g.AttrsOfOp({"align"}) : Attributes();
 }
 
-Value Part(Gradient& g, Version version, Value matrix, Value k,
-           double padding = 0) {
+Value Part(Gradient& g, Version version, Value matrix, Value k, double padding = 0) {
   std::vector<Argument> inputs = {matrix};
   if (version.has_bands) {
     inputs.push_back(k);
     inputs.push_back(g.Scalar(padding, matrix.type()));
   }
-  return Call(std::string("MatrixDiagPart") + version.suffix, inputs,
-              Align(g, version));
+  return Call(std::string("MatrixDiagPart") + version.suffix, inputs, Align(g, version));
 }
 
-// Hides the shape: the shape function of V2 and V3 mistakes a band for the
-// batch of one diagonal if it knows the rank of `diagonal` but not the size of
-// `matrix`.
-Value SetDiag(Gradient& g, Version version, Value matrix, Value diagonal,
-              Value k) {
+// Hides the shape: the shape function of V2 and V3 mistakes a band for the batch of one diagonal if
+// it knows the rank of `diagonal` but not the size of `matrix`.
+Value SetDiag(Gradient& g, Version version, Value matrix, Value diagonal, Value k) {
   std::vector<Argument> inputs = {matrix, diagonal};
   if (version.has_bands) {
-    inputs[1] =
-        Call("PlaceholderWithDefault", {diagonal}, {{"shape", AnyShape()}});
+    inputs[1] = Call("PlaceholderWithDefault", {diagonal}, {{"shape", AnyShape()}});
     inputs.push_back(k);
   }
-  return Call(std::string("MatrixSetDiag") + version.suffix, inputs,
-              Align(g, version));
+  return Call(std::string("MatrixSetDiag") + version.suffix, inputs, Align(g, version));
 }
 
 // MatrixDiagPart(input, k, padding_value)
@@ -91,15 +85,11 @@ void BandPartGrad(Gradient& g) {
 REGISTER_GRADIENT("MatrixBandPart", BandPartGrad);
 REGISTER_GRADIENT("BatchMatrixBandPart", BandPartGrad);
 
-// Diag sets the main diagonal of a tensor that has its input's axes twice.
-// DiagPart is its transpose.
-void TensorDiagGrad(Gradient& g) {
-  g.Return({Call("DiagPart", {g.Upstream()})});
-}
+// Diag sets the main diagonal of a tensor that has its input's axes twice. DiagPart is its
+// transpose.
+void TensorDiagGrad(Gradient& g) { g.Return({Call("DiagPart", {g.Upstream()})}); }
 REGISTER_GRADIENT("Diag", TensorDiagGrad);
-void TensorDiagPartGrad(Gradient& g) {
-  g.Return({Call("Diag", {g.Upstream()})});
-}
+void TensorDiagPartGrad(Gradient& g) { g.Return({Call("Diag", {g.Upstream()})}); }
 REGISTER_GRADIENT("DiagPart", TensorDiagPartGrad);
 
 constexpr Version kV1 = {"", false, false};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that flip, repeat, mirror or regroup elements. All are linear. The
-// gradient of an op that only moves elements moves them back.
+// Ops that flip, repeat, mirror or regroup elements. All are linear. The gradient of an op that
+// only moves elements moves them back.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
@@ -18,13 +18,13 @@ REGISTER_GRADIENT("Roll", RollGrad);
 
 // Reversing the rows twice restores them.
 void ReverseSequenceGrad(Gradient& g) {
-  g.ReturnFirst(Call("ReverseSequence", {g.Upstream(), g.Input(1)},
-                     g.AttrsOfOp({"seq_dim", "batch_dim"})));
+  g.ReturnFirst(
+      Call("ReverseSequence", {g.Upstream(), g.Input(1)}, g.AttrsOfOp({"seq_dim", "batch_dim"})));
 }
 REGISTER_GRADIENT("ReverseSequence", ReverseSequenceGrad);
 
-// Each element gets the sum over its copies: split each axis of the result into
-// (copies, elements), then sum over the even axes.
+// Each element gets the sum over its copies: split each axis of the result into (copies, elements),
+// then sum over the even axes.
 void TileGrad(Gradient& g) {
   const Value x = g.Input(0), multiples = g.Input(1);
   if (!IsInexact(x)) return ReturnNone(g);
@@ -38,8 +38,7 @@ REGISTER_GRADIENT("Tile", TileGrad);
 // MirrorPadGrad adds the padding to the elements that it mirrors.
 void MirrorPad(Gradient& g, const char* adjoint) {
   if (!IsInexact(g.Input(0))) return ReturnNone(g);
-  g.ReturnFirst(
-      Call(adjoint, {g.Upstream(), g.Input(1)}, g.AttrsOfOp({"mode"})));
+  g.ReturnFirst(Call(adjoint, {g.Upstream(), g.Input(1)}, g.AttrsOfOp({"mode"})));
 }
 void MirrorPadGradient(Gradient& g) { MirrorPad(g, "MirrorPadGrad"); }
 void MirrorPadGradGradient(Gradient& g) { MirrorPad(g, "MirrorPad"); }
@@ -50,13 +49,11 @@ REGISTER_GRADIENT("MirrorPadGrad", MirrorPadGradGradient);
 // direction is padding with zeros in the other.
 
 void SpaceToBatchGrad(Gradient& g) {
-  g.ReturnFirst(Call("BatchToSpace", {g.Upstream(), g.Input(1)},
-                     g.AttrsOfOp({"block_size"})));
+  g.ReturnFirst(Call("BatchToSpace", {g.Upstream(), g.Input(1)}, g.AttrsOfOp({"block_size"})));
 }
 REGISTER_GRADIENT("SpaceToBatch", SpaceToBatchGrad);
 void BatchToSpaceGrad(Gradient& g) {
-  g.ReturnFirst(Call("SpaceToBatch", {g.Upstream(), g.Input(1)},
-                     g.AttrsOfOp({"block_size"})));
+  g.ReturnFirst(Call("SpaceToBatch", {g.Upstream(), g.Input(1)}, g.AttrsOfOp({"block_size"})));
 }
 REGISTER_GRADIENT("BatchToSpace", BatchToSpaceGrad);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arithmetic sequences, given by their ends. The number of elements is an
-// integer and has no gradient.
+// Arithmetic sequences, given by their ends. The number of elements is an integer and has no
+// gradient.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/unary_grad.h"
@@ -16,9 +16,7 @@ Value Numbers(Value x, DataType type) {
 }
 
 // sum(x) in the type and the one-element shape of `like`.
-Value TotalLike(Value x, Value like) {
-  return ReshapeLike(Cast(SumAll(x), like.type()), like);
-}
+Value TotalLike(Value x, Value like) { return ReshapeLike(Cast(SumAll(x), like.type()), like); }
 
 // y_i = start + i delta. The limit only determines the number of elements.
 void RangeGrad(Gradient& g) {
@@ -26,8 +24,7 @@ void RangeGrad(Gradient& g) {
   if (!IsInexact(start)) return ReturnNone(g);
   const DataType type = ComputedIn(start);
   const Value dy = Cast(g.Upstream(), type);
-  g.Return({TotalLike(dy, start), Value(),
-            TotalLike(dy * Numbers(dy, type), delta)});
+  g.Return({TotalLike(dy, start), Value(), TotalLike(dy * Numbers(dy, type), delta)});
 }
 REGISTER_GRADIENT("Range", RangeGrad);
 

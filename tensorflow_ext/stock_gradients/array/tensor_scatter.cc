@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TensorScatter*: a copy of a tensor with updates at indices. Updates outside
-// of the tensor get zeros if such indices are ignored (bad_indices_policy).
+// TensorScatter*: a copy of a tensor with updates at indices. Updates outside of the tensor get
+// zeros if such indices are ignored (bad_indices_policy).
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
@@ -29,28 +29,25 @@ void TensorScatterSubGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("TensorScatterSub", TensorScatterSubGrad);
 
-// If several updates have the same element, any of them may stay, so each gets
-// that element's gradient (like Python's _TensorScatterUpdateGrad).
+// If several updates have the same element, any of them may stay, so each gets that element's
+// gradient (like Python's _TensorScatterUpdateGrad).
 void TensorScatterUpdateGrad(Gradient& g) {
   const Value indices = g.Input(1), updates = g.Input(2), dy = g.Upstream();
-  const Value d_tensor =
-      Call("TensorScatterUpdate", {dy, indices, ZerosLike(updates)},
-           g.AttrsOfOp({"bad_indices_policy"}));
+  const Value d_tensor = Call("TensorScatterUpdate", {dy, indices, ZerosLike(updates)},
+                              g.AttrsOfOp({"bad_indices_policy"}));
   g.Return({d_tensor, Value(), AtIndices(g, dy)});
 }
 REGISTER_GRADIENT("TensorScatterUpdate", TensorScatterUpdateGrad);
 
-// The element and the updates that attain the extremum share its gradient
-// evenly (like Python's _TensorScatterMinOrMaxGrad).
+// The element and the updates that attain the extremum share its gradient evenly (like Python's
+// _TensorScatterMinOrMaxGrad).
 void TensorScatterExtremumGrad(Gradient& g) {
   const Value tensor = g.Input(0), indices = g.Input(1), updates = g.Input(2);
   const Value output = g.Output(), dy = g.Upstream();
   const Value tensor_wins = Cast(Equal(tensor, output), dy.type());
-  const Value update_wins =
-      Cast(Equal(updates, AtIndices(g, output)), dy.type());
+  const Value update_wins = Cast(Equal(updates, AtIndices(g, output)), dy.type());
   const Value winners =
-      tensor_wins + Call("ScatterNd",
-                         {indices, update_wins, Shape(tensor, indices.type())},
+      tensor_wins + Call("ScatterNd", {indices, update_wins, Shape(tensor, indices.type())},
                          g.AttrsOfOp({"bad_indices_policy"}));
   const Value share = dy / winners;
   g.Return({share * tensor_wins, Value(), AtIndices(g, share) * update_wins});

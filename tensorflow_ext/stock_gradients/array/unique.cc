@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that select elements by comparing them with others. At x_i = x_j the
-// number of results jumps when the two become different, so there is no
-// derivative. These gradients treat the selection as a Gather: y_k = x_f(k),
-// where f(k) is the first position of the value, which the ops select.
+// Ops that select elements by comparing them with others. At x_i = x_j the number of results jumps
+// when the two become different, so there is no derivative. These gradients treat the selection as
+// a Gather: y_k = x_f(k), where f(k) is the first position of the value, which the ops select.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
@@ -16,12 +15,10 @@ Value FirstOccurrences(Gradient& g, Value x, Value axis) {
   const Value dy = g.Upstream(0), idx = g.Output(1);
   const Value shape = Shape(x, DT_INT64);
   const Value count = Size(idx, DT_INT64),
-              places =
-                  Range(g.Scalar(0, DT_INT64), count, g.Scalar(1, DT_INT64));
+              places = Range(g.Scalar(0, DT_INT64), count, g.Scalar(1, DT_INT64));
   const Value first = Call("UnsortedSegmentMin", {places, idx, count});
   const Value is_first = Equal(places, Gather(first, idx));
-  const Value is_axis =
-      Equal(Range(g.Int(0), Rank(x), g.Int(1)), FloorMod(axis, Rank(x)));
+  const Value is_axis = Equal(Range(g.Int(0), Rank(x), g.Int(1)), FloorMod(axis, Rank(x)));
   const Value along_axis = Reshape(is_first, Where(is_axis, shape, 1));
   return Where(along_axis, Call("GatherV2", {dy, idx, axis}), 0);
 }
@@ -49,8 +46,7 @@ REGISTER_GRADIENT("UniqueWithCountsV2", UniqueV2Grad);
 void ListDiffGrad(Gradient& g) {
   const Value x = g.Input(0), idx = g.Output(1);
   if (!IsInexact(x)) return ReturnNone(g);
-  g.ReturnFirst(ScatterNd(ExpandDims(idx, g.Int(1)), g.Upstream(0),
-                          Shape(x, idx.type())));
+  g.ReturnFirst(ScatterNd(ExpandDims(idx, g.Int(1)), g.Upstream(0), Shape(x, idx.type())));
 }
 REGISTER_GRADIENT("ListDiff", ListDiffGrad);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that exchange tensors between devices, each of which runs the op. All are
-// linear. The gradient sends everything back to its origin, like TensorFlow's
-// Python gradients (tpu_ops.py, nccl_ops.py).
+// Ops that exchange tensors between devices, each of which runs the op. All are linear. The
+// gradient sends everything back to its origin, like TensorFlow's Python gradients (tpu_ops.py,
+// nccl_ops.py).
 
 #include <string>
 
@@ -42,11 +42,9 @@ void XlaAllReduceGrad(Gradient& g) {
   const std::string reduction = g.Attr<std::string>("reduce_op");
   if (reduction != "Add" && reduction != "Mean") {
     return g.Unimplemented(
-        absl::StrCat("reduce_op = \"", reduction,
-                     "\"; only \"Add\" and \"Mean\" have a gradient"));
+        absl::StrCat("reduce_op = \"", reduction, "\"; only \"Add\" and \"Mean\" have a gradient"));
   }
-  g.Return({Call("XlaAllReduce", {g.Upstream(), g.Input(1)},
-                 g.AttrsOfOp({"reduce_op", "mode"})),
+  g.Return({Call("XlaAllReduce", {g.Upstream(), g.Input(1)}, g.AttrsOfOp({"reduce_op", "mode"})),
             Value()});
 }
 REGISTER_GRADIENT("XlaAllReduce", XlaAllReduceGrad);
@@ -56,26 +54,23 @@ REGISTER_GRADIENT("XlaAllReduce", XlaAllReduceGrad);
 bool IsSum(Gradient& g) {
   const std::string reduction = g.Attr<std::string>("reduction");
   if (reduction == "sum") return true;
-  g.Unimplemented(absl::StrCat("reduction = \"", reduction,
-                               "\"; only \"sum\" has a gradient"));
+  g.Unimplemented(absl::StrCat("reduction = \"", reduction, "\"; only \"sum\" has a gradient"));
   return false;
 }
 
-// Every device has the sum, so each device's gradient is the sum of all
-// gradients. The ops of one exchange have the same `shared_name`.
+// Every device has the sum, so each device's gradient is the sum of all gradients. The ops of one
+// exchange have the same `shared_name`.
 void NcclAllReduceGrad(Gradient& g) {
   if (!IsSum(g)) return;
-  g.Return(
-      {Call("NcclAllReduce", {g.Upstream()},
-            {{"reduction", "sum"},
-             {"num_devices", OfOp{"num_devices"}},
-             {"shared_name", g.Attr<std::string>("shared_name") + "_grad"}})});
+  g.Return({Call("NcclAllReduce", {g.Upstream()},
+                 {{"reduction", "sum"},
+                  {"num_devices", OfOp{"num_devices"}},
+                  {"shared_name", g.Attr<std::string>("shared_name") + "_grad"}})});
 }
 REGISTER_GRADIENT("NcclAllReduce", NcclAllReduceGrad);
 
-// The upstream gradient is the sum over all receivers of the tensor. Python
-// splits it for NcclReduce to add up, which a definition cannot see; the
-// runtime copies between devices instead.
+// The upstream gradient is the sum over all receivers of the tensor. Python splits it for
+// NcclReduce to add up, which a definition cannot see; the runtime copies between devices instead.
 void NcclBroadcastGrad(Gradient& g) { g.Return({g.Upstream()}); }
 REGISTER_GRADIENT("NcclBroadcast", NcclBroadcastGrad);
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that call a function, or one of several. The gradient of a call is a call
-// of the functions' gradients (differentiate_function.h), with the same choice
-// between them. Other ops that call a function have no gradient: BatchFunction
-// mixes the arguments of unrelated calls, and TPUPartitionedCall and XlaLaunch
-// appear only in rewritten graphs that no client sees.
+// Ops that call a function, or one of several. The gradient of a call is a call of the functions'
+// gradients (differentiate_function.h), with the same choice between them. Other ops that call a
+// function have no gradient: BatchFunction mixes the arguments of unrelated calls, and
+// TPUPartitionedCall and XlaLaunch appear only in rewritten graphs that no client sees.
 
 #include <memory>
 #include <string>
@@ -51,8 +50,7 @@ Attributes FunctionAttributes(const Node& node) {
 // Adds the gradient of one call.
 class CallGradient {
  public:
-  CallGradient(const Scope& scope, const Operation& op,
-               const std::vector<Output>& upstream)
+  CallGradient(const Scope& scope, const Operation& op, const std::vector<Output>& upstream)
       : scope_(scope),
         op_(op),
         upstream_(WithoutZerosOfResources(scope, op, upstream)),
@@ -60,9 +58,7 @@ class CallGradient {
         num_choosing_(op.node()->IsPartitionedCall() ? 0 : 1),
         nodes_(scope, op) {}
 
-  absl::Status Run(std::vector<Output>* gradients) {
-    return nodes_.Finish(AddAll(gradients));
-  }
+  absl::Status Run(std::vector<Output>* gradients) { return nodes_.Finish(AddAll(gradients)); }
 
  private:
   absl::Status AddAll(std::vector<Output>* gradients) {
@@ -91,8 +87,8 @@ class CallGradient {
     return absl::OkStatus();
   }
 
-  // Creates the gradients of all functions. They return the same: a gradient
-  // for each argument for which one of them has a gradient.
+  // Creates the gradients of all functions. They return the same: a gradient for each argument for
+  // which one of them has a gradient.
   absl::Status DifferentiateAll(const DataTypeVector& upstream_types) {
     std::vector<const NameAttrList*> functions;
     for (const char* attribute : attributes_) {
@@ -109,8 +105,7 @@ class CallGradient {
     const auto& library = scope_.graph()->flib_def();
     std::vector<std::shared_ptr<const FunctionWithGradients>> made;
     for (const NameAttrList* function : functions) {
-      TF_ASSIGN_OR_RETURN(
-          auto one, DifferentiateFunction(library, *function, upstream_types));
+      TF_ASSIGN_OR_RETURN(auto one, DifferentiateFunction(library, *function, upstream_types));
       union_.resize(one->gradients.size(), DT_INVALID);
       for (size_t i = 0; i < union_.size(); ++i) {
         if (union_[i] == DT_INVALID) union_[i] = one->gradients[i];
@@ -120,8 +115,7 @@ class CallGradient {
     for (size_t k = 0; k < made.size(); ++k) {
       if (made[k]->gradients != union_) {
         TF_ASSIGN_OR_RETURN(made[k],
-                            DifferentiateFunction(library, *functions[k],
-                                                  upstream_types, union_));
+                            DifferentiateFunction(library, *functions[k], upstream_types, union_));
       }
       TF_RETURN_IF_ERROR(scope_.graph()->AddFunctionLibrary(made[k]->library));
       gradients_.emplace_back();
@@ -145,8 +139,8 @@ class CallGradient {
       }
     }
     // Attributes that say how to run the call.
-    for (const char* name : {"_XlaMustCompile", "_lower_using_switch_merge",
-                             "config", "config_proto", "executor_type"}) {
+    for (const char* name : {"_XlaMustCompile", "_lower_using_switch_merge", "config",
+                             "config_proto", "executor_type"}) {
       const AttrValue* value = op_.node()->attrs().Find(name);
       if (value != nullptr) builder.Attr(name, *value);
     }
@@ -164,8 +158,7 @@ class CallGradient {
   DataTypeVector union_;
 };
 
-absl::Status CallGrad(const Scope& scope, const Operation& op,
-                      const std::vector<Output>& upstream,
+absl::Status CallGrad(const Scope& scope, const Operation& op, const std::vector<Output>& upstream,
                       std::vector<Output>* gradients) {
   return CallGradient(scope, op, upstream).Run(gradients);
 }
@@ -176,8 +169,8 @@ absl::Status CallGrad(const Scope& scope, const Operation& op,
     RegisterClientGradient("RemoteCall", CallGrad),
     RegisterClientGradient("StatelessCase", CallGrad),
     RegisterClientGradient("StatelessIf", CallGrad),
-    // TensorFlow's is a SymbolicGradient. It knows only the gradients of the
-    // function registry, treats variables as floats and has no gradient itself.
+    // TensorFlow's is a SymbolicGradient. It knows only the gradients of the function registry,
+    // treats variables as floats and has no gradient itself.
     StandIn("PartitionedCall", CallGrad),
     StandIn("StatefulPartitionedCall", CallGrad),
 };

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gradients of ops that call functions, for the function runtime. The runtime
-// names a function's gradient, by a SymbolicGradient with the function as its
-// attribute, so a definition can call it. Clients have no such name; their
-// gradients (control_flow.cc) build the gradient functions from the graph's
-// functions.
+// Gradients of ops that call functions, for the function runtime. The runtime names a function's
+// gradient, by a SymbolicGradient with the function as its attribute, so a definition can call it.
+// Clients have no such name; their gradients (control_flow.cc) build the gradient functions from
+// the graph's functions.
 //
-// While has no gradient here: it needs functions that keep the results of each
-// iteration. Neither have Switch and Merge: the function runtime differentiates
-// a node as a call, and a call with a dead input returns nothing.
+// While has no gradient here: it needs functions that keep the results of each iteration. Neither
+// have Switch and Merge: the function runtime differentiates a node as a call, and a call with a
+// dead input returns nothing.
 
 #include <string>
 #include <vector>
@@ -26,8 +25,8 @@ std::vector<DataType> TypesOf(const Values& values) {
   return types;
 }
 
-// The types of the gradients of the op's inputs from `first` on. The function
-// runtime treats variables as floats.
+// The types of the gradients of the op's inputs from `first` on. The function runtime treats
+// variables as floats.
 std::vector<DataType> ResultTypes(Gradient& g, int first) {
   std::vector<DataType> types;
   for (int i = first; i < g.num_inputs(); ++i) {
@@ -37,8 +36,8 @@ std::vector<DataType> ResultTypes(Gradient& g, int first) {
   return types;
 }
 
-// The arguments of the functions' gradients: the functions' arguments, which
-// are the op's inputs from `first` on, and all upstream gradients.
+// The arguments of the functions' gradients: the functions' arguments, which are the op's inputs
+// from `first` on, and all upstream gradients.
 Values GradientArguments(Gradient& g, int first) {
   Values arguments;
   for (int i = first; i < g.num_inputs(); ++i) arguments.push_back(g.Input(i));
@@ -55,17 +54,16 @@ void ReturnFrom(Gradient& g, int first, Values results) {
 // y = f(x...).
 void CallGrad(Gradient& g) {
   const Values arguments = GradientArguments(g, 0);
-  ReturnFrom(g, 0,
-             g.CallAll("SymbolicGradient", {arguments},
-                       {{"Tin", TypesOf(arguments)},
-                        {"Tout", ResultTypes(g, 0)},
-                        {"f", OfOp{"f"}}}));
+  ReturnFrom(
+      g, 0,
+      g.CallAll("SymbolicGradient", {arguments},
+                {{"Tin", TypesOf(arguments)}, {"Tout", ResultTypes(g, 0)}, {"f", OfOp{"f"}}}));
 }
 REGISTER_FUNCTION_RUNTIME_GRADIENT("PartitionedCall", CallGrad);
 REGISTER_FUNCTION_RUNTIME_GRADIENT("StatefulPartitionedCall", CallGrad);
 
-// The same op with the gradients of its functions, which `attributes` names.
-// Its first input selects the device or the function.
+// The same op with the gradients of its functions, which `attributes` names. Its first input
+// selects the device or the function.
 void ChoiceGrad(Gradient& g, const std::vector<std::string>& attributes) {
   const Values arguments = GradientArguments(g, 1);
   const std::vector<DataType> results = ResultTypes(g, 1);
@@ -86,8 +84,8 @@ REGISTER_FUNCTION_RUNTIME_GRADIENT("StatelessIf", IfGrad);
 REGISTER_FUNCTION_RUNTIME_GRADIENT("Case", CaseGrad);
 REGISTER_FUNCTION_RUNTIME_GRADIENT("StatelessCase", CaseGrad);
 
-// A call for each row of the arguments. Each call gets the shared arguments as
-// a row, so the gradient function has its arguments in order.
+// A call for each row of the arguments. Each call gets the shared arguments as a row, so the
+// gradient function has its arguments in order.
 void MapDefunGrad(Gradient& g) {
   Values rows = g.Inputs("arguments");
   const Values shared = g.Inputs("captured_inputs");
@@ -101,16 +99,14 @@ void MapDefunGrad(Gradient& g) {
     rows.push_back(BroadcastTo(value, Concat({count, Shape(value)}, g.Int(0))));
   }
   for (const Value& dy : g.Upstreams()) rows.push_back(dy);
-  const std::vector<DataType> types = TypesOf(rows),
-                              results = ResultTypes(g, 0);
-  Values gradients = g.CallAll(
-      "MapDefun", {rows, Values()},
-      {{"Targuments", types},
-       {"Tcaptured", std::vector<DataType>()},
-       {"output_types", results},
-       {"output_shapes", std::vector<AnyShape>(results.size())},
-       {"f", GradientOf{"f", types, results}},
-       {"max_intra_op_parallelism", OfOp{"max_intra_op_parallelism"}}});
+  const std::vector<DataType> types = TypesOf(rows), results = ResultTypes(g, 0);
+  Values gradients = g.CallAll("MapDefun", {rows, Values()},
+                               {{"Targuments", types},
+                                {"Tcaptured", std::vector<DataType>()},
+                                {"output_types", results},
+                                {"output_shapes", std::vector<AnyShape>(results.size())},
+                                {"f", GradientOf{"f", types, results}},
+                                {"max_intra_op_parallelism", OfOp{"max_intra_op_parallelism"}}});
   for (size_t i = g.num_inputs() - shared.size(); i < gradients.size(); ++i) {
     gradients[i] = Sum(gradients[i], g.Int(0));
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For is a While whose variables are the counter, its limit, its step, and the
-// variables of For. Its gradient is the gradient of this loop.
+// For is a While whose variables are the counter, its limit, its step, and the variables of For.
+// Its gradient is the gradient of this loop.
 
 #include <string>
 #include <vector>
@@ -38,13 +38,13 @@ Outputs Inputs(const Operation& op) {
   return inputs;
 }
 
-// The gradient of an op, taken from `same`, a new node that computes the same
-// outputs from the same inputs in order.
+// The gradient of an op, taken from `same`, a new node that computes the same outputs from the same
+// inputs in order.
 absl::Status GradientAs(const Scope& scope, Node* same, const Outputs& upstream,
                         Outputs* gradients) {
   ClientGradient gradient;
-  TF_RETURN_IF_ERROR(tensorflow::ops::GradOpRegistry::Global()->Lookup(
-      same->type_string(), &gradient));
+  TF_RETURN_IF_ERROR(
+      tensorflow::ops::GradOpRegistry::Global()->Lookup(same->type_string(), &gradient));
   TF_RETURN_IF_ERROR(gradient(scope, Operation(same), upstream, gradients));
   // At most its shapes are needed.
   if (same->out_edges().empty()) scope.graph()->RemoveNode(same);
@@ -55,49 +55,41 @@ absl::Status GradientAs(const Scope& scope, Node* same, const Outputs& upstream,
 // the variables of For.
 
 // True until the counter reaches its limit, in the direction of its step.
-absl::StatusOr<NameAttrList> Condition(const std::string& name,
-                                       const DataTypeVector& types,
+absl::StatusOr<NameAttrList> Condition(const std::string& name, const DataTypeVector& types,
                                        Graph* graph) {
   FunctionBuilder test;
   const Outputs x = test.Arguments(types);
   const Output counter = x[0], limit = x[1], step = x[2], zero = test.Int(0);
-  const Output up =
-      test.Binary("LogicalAnd", test.Binary("Greater", step, zero),
-                  test.Binary("Less", counter, limit));
+  const Output up = test.Binary("LogicalAnd", test.Binary("Greater", step, zero),
+                                test.Binary("Less", counter, limit));
   const Output down = test.Binary("LogicalAnd", test.Binary("Less", step, zero),
                                   test.Binary("Greater", counter, limit));
-  return test.Finish(name + "_goes_on", {test.Binary("LogicalOr", up, down)},
-                     graph);
+  return test.Finish(name + "_goes_on", {test.Binary("LogicalOr", up, down)}, graph);
 }
 
-absl::StatusOr<NameAttrList> StepOf(const NameAttrList& body,
-                                    const DataTypeVector& types, Graph* graph) {
+absl::StatusOr<NameAttrList> StepOf(const NameAttrList& body, const DataTypeVector& types,
+                                    Graph* graph) {
   FunctionBuilder step;
   const Outputs x = step.Arguments(types);
   Outputs variables = {x[0]};
   variables.insert(variables.end(), x.begin() + 3, x.end());
   Outputs results = {step.Binary("AddV2", x[0], x[2]), x[1], x[2]};
-  for (const Output& result :
-       step.Call("StatefulPartitionedCall", body, variables,
-                 DataTypeVector(types.begin() + 3, types.end()))) {
+  for (const Output& result : step.Call("StatefulPartitionedCall", body, variables,
+                                        DataTypeVector(types.begin() + 3, types.end()))) {
     results.push_back(result);
   }
   return step.Finish(body.name() + "_step", results, graph);
 }
 
-absl::Status AddForGradient(const Scope& scope, const Operation& op,
-                            const Outputs& upstream, GradientNodes* nodes,
-                            Outputs* gradients) {
+absl::Status AddForGradient(const Scope& scope, const Operation& op, const Outputs& upstream,
+                            GradientNodes* nodes, Outputs* gradients) {
   NameAttrList body;
   DataTypeVector types;
-  TF_RETURN_IF_ERROR(
-      tensorflow::GetNodeAttr(op.node()->attrs(), "body", &body));
+  TF_RETURN_IF_ERROR(tensorflow::GetNodeAttr(op.node()->attrs(), "body", &body));
   TF_RETURN_IF_ERROR(tensorflow::GetNodeAttr(op.node()->attrs(), "T", &types));
   types.insert(types.begin(), 3, DT_INT32);
-  TF_ASSIGN_OR_RETURN(const NameAttrList cond,
-                      Condition(body.name(), types, scope.graph()));
-  TF_ASSIGN_OR_RETURN(const NameAttrList step,
-                      StepOf(body, types, scope.graph()));
+  TF_ASSIGN_OR_RETURN(const NameAttrList cond, Condition(body.name(), types, scope.graph()));
+  TF_ASSIGN_OR_RETURN(const NameAttrList step, StepOf(body, types, scope.graph()));
   // Order the inputs like the variables.
   Outputs by_variable(3);
   by_variable.insert(by_variable.end(), upstream.begin(), upstream.end());
@@ -116,9 +108,8 @@ absl::Status AddForGradient(const Scope& scope, const Operation& op,
 // maximum number of iterations of a loop with lists, and does not for the
 // backward loop, so it compiles no second order.
 
-absl::Status AddXlaWhileGradient(const Scope& scope, const Operation& op,
-                                 const Outputs& upstream, GradientNodes* nodes,
-                                 Outputs* gradients) {
+absl::Status AddXlaWhileGradient(const Scope& scope, const Operation& op, const Outputs& upstream,
+                                 GradientNodes* nodes, Outputs* gradients) {
   NodeBuilder builder = nodes->New("loop", "StatelessWhile");
   builder.Input(NodeOuts(Inputs(op)));
   for (const char* name : {"cond", "body"}) {
@@ -129,8 +120,8 @@ absl::Status AddXlaWhileGradient(const Scope& scope, const Operation& op,
 }
 
 template <auto add>
-absl::Status Gradient(const Scope& scope, const Operation& op,
-                      const Outputs& upstream, Outputs* gradients) {
+absl::Status Gradient(const Scope& scope, const Operation& op, const Outputs& upstream,
+                      Outputs* gradients) {
   GradientNodes nodes(scope, op);
   return nodes.Finish(add(scope, op, upstream, &nodes, gradients));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that specify how a tensor is distributed over devices. The value does not
-// change; the gradient must only be distributed like the input.
+// Ops that specify how a tensor is distributed over devices. The value does not change; the
+// gradient must only be distributed like the input.
 
 #include <string>
 #include <vector>
@@ -48,8 +48,7 @@ void ShardToFullGrad(Gradient& g) {
 REGISTER_GRADIENT("XlaSpmdShardToFullShape", ShardToFullGrad);
 
 // The static shape of `tensor`, inferred from all nodes that lead to it.
-absl::StatusOr<TensorShape> StaticShape(const tensorflow::Graph& graph,
-                                        const Output& tensor) {
+absl::StatusOr<TensorShape> StaticShape(const tensorflow::Graph& graph, const Output& tensor) {
   tensorflow::ShapeRefiner refiner(graph.versions(), &graph.flib_def());
   absl::Status status;
   tensorflow::ReverseDFSFrom(
@@ -59,8 +58,7 @@ absl::StatusOr<TensorShape> StaticShape(const tensorflow::Graph& graph,
       },
       tensorflow::NodeComparatorName());
   TF_RETURN_IF_ERROR(status);
-  tensorflow::shape_inference::InferenceContext* context =
-      refiner.GetContext(tensor.node());
+  tensorflow::shape_inference::InferenceContext* context = refiner.GetContext(tensor.node());
   tensorflow::TensorShapeProto proto;
   context->ShapeHandleToProto(context->output(tensor.index()), &proto);
   TensorShape shape;
@@ -74,15 +72,12 @@ absl::StatusOr<TensorShape> StaticShape(const tensorflow::Graph& graph,
 
 // No definition: the full shape is not in the attributes.
 absl::Status FullToShardGrad(const Scope& scope, const Operation& op,
-                             const std::vector<Output>& upstream,
-                             std::vector<Output>* gradients) {
+                             const std::vector<Output>& upstream, std::vector<Output>* gradients) {
   GradientNodes nodes(scope, op);
   const auto run = [&]() -> absl::Status {
-    TF_ASSIGN_OR_RETURN(const TensorShape shape,
-                        StaticShape(*scope.graph(), op.input(0)));
+    TF_ASSIGN_OR_RETURN(const TensorShape shape, StaticShape(*scope.graph(), op.input(0)));
     NodeBuilder builder = nodes.New("full", "XlaSpmdShardToFullShape");
-    builder.Input(upstream[0].node(), upstream[0].index())
-        .Attr("full_shape", shape);
+    builder.Input(upstream[0].node(), upstream[0].index()).Attr("full_shape", shape);
     for (const char* name : {"manual_sharding", "dim", "unspecified_dims"}) {
       builder.Attr(name, *op.node()->attrs().Find(name));
     }
@@ -98,9 +93,7 @@ absl::Status FullToShardGrad(const Scope& scope, const Operation& op,
 // ---- DTensor
 
 // Relayout and RelayoutLike: the gradient gets the input's layout.
-void RelayoutGrad(Gradient& g) {
-  g.ReturnFirst(Call("RelayoutLike", {g.Upstream(), g.Input(0)}));
-}
+void RelayoutGrad(Gradient& g) { g.ReturnFirst(Call("RelayoutLike", {g.Upstream(), g.Input(0)})); }
 REGISTER_GRADIENT("Relayout", RelayoutGrad);
 REGISTER_GRADIENT("RelayoutLike", RelayoutGrad);
 

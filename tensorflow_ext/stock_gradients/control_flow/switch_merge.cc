@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Branches of TensorFlow 1. Switch passes its input to one of two branches and
-// a dead tensor to the other, which makes everything that depends on it dead.
-// Merge takes the live input. Each is the adjoint of the other, as in
-// TensorFlow's Python gradients (control_flow_grad.py).
+// Branches of TensorFlow 1. Switch passes its input to one of two branches and a dead tensor to the
+// other, which makes everything that depends on it dead. Merge takes the live input. Each is the
+// adjoint of the other, as in TensorFlow's Python gradients (control_flow_grad.py).
 //
-// The gradients of a branch are alive when the branch is, because they start at
-// the Switch that is the gradient of its Merge. A branch without a gradient
-// gets zeros, made from the branch's inputs so that they are alive when it is.
-// So one input of the Merge is always alive.
+// The gradients of a branch are alive when the branch is, because they start at the Switch that is
+// the gradient of its Merge. A branch without a gradient gets zeros, made from the branch's inputs
+// so that they are alive when it is. So one input of the Merge is always alive.
 
 #include <vector>
 
@@ -43,33 +41,27 @@ using NodeOut = NodeBuilder::NodeOut;
 NodeOut In(const Output& tensor) { return {tensor.node(), tensor.index()}; }
 
 // Merge: input i has the gradient if it was the live one.
-absl::Status AddMergeGradient(Graph*, const Operation& op,
-                              const Outputs& upstream, GradientNodes* nodes,
-                              Outputs* gradients) {
-  TF_RETURN_IF_ERROR(CheckNoLoops(
-      LeadingTo({op.node()}, /*follow_controls=*/false), {op.node()}));
+absl::Status AddMergeGradient(Graph*, const Operation& op, const Outputs& upstream,
+                              GradientNodes* nodes, Outputs* gradients) {
+  TF_RETURN_IF_ERROR(CheckNoLoops(LeadingTo({op.node()}, /*follow_controls=*/false), {op.node()}));
   for (int i = 0; i < op.num_inputs(); ++i) {
-    TF_ASSIGN_OR_RETURN(const Output number,
-                        nodes->Constant("number", tensorflow::Tensor(i)));
+    TF_ASSIGN_OR_RETURN(const Output number, nodes->Constant("number", tensorflow::Tensor(i)));
     NodeBuilder equal = nodes->New("was_it", "Equal");
     equal.Input(op.node(), 1).Input(In(number));
     TF_ASSIGN_OR_RETURN(Node * was_it, nodes->Add(equal));
     NodeBuilder builder = nodes->New("switch", "Switch");
     builder.Input(In(upstream[0])).Input(was_it);
     TF_ASSIGN_OR_RETURN(Node * taken, nodes->Add(builder));
-    TF_ASSIGN_OR_RETURN(Output gradient,
-                        nodes->WrapInIdentity(Output(taken, 1)));
+    TF_ASSIGN_OR_RETURN(Output gradient, nodes->WrapInIdentity(Output(taken, 1)));
     gradients->push_back(gradient);
   }
   return absl::OkStatus();
 }
 
 // Switch: the gradient of the branch that ran.
-absl::Status AddSwitchGradient(Graph*, const Operation& op,
-                               const Outputs& upstream, GradientNodes* nodes,
-                               Outputs* gradients) {
-  TF_RETURN_IF_ERROR(CheckNoLoops(
-      LeadingTo({op.node()}, /*follow_controls=*/false), {op.node()}));
+absl::Status AddSwitchGradient(Graph*, const Operation& op, const Outputs& upstream,
+                               GradientNodes* nodes, Outputs* gradients) {
+  TF_RETURN_IF_ERROR(CheckNoLoops(LeadingTo({op.node()}, /*follow_controls=*/false), {op.node()}));
   gradients->assign(op.num_inputs(), tensorflow::NoGradient());
   const DataTypeVector types = UpstreamTypes(op, upstream);
   const DataType type = types[0] != DT_INVALID ? types[0] : types[1];
@@ -78,8 +70,7 @@ absl::Status AddSwitchGradient(Graph*, const Operation& op,
   for (int i = 0; i < 2; ++i) {
     Output gradient = upstream[i];
     if (gradient.node() == nullptr) {
-      TF_ASSIGN_OR_RETURN(gradient,
-                          nodes->ZerosLikeVariable(op.output(i), type));
+      TF_ASSIGN_OR_RETURN(gradient, nodes->ZerosLikeVariable(op.output(i), type));
     }
     branches.push_back(In(gradient));
   }
@@ -91,12 +82,11 @@ absl::Status AddSwitchGradient(Graph*, const Operation& op,
 }
 
 template <auto add>
-absl::Status ClientGradient(const Scope& scope, const Operation& op,
-                            const Outputs& upstream, Outputs* gradients) {
+absl::Status ClientGradient(const Scope& scope, const Operation& op, const Outputs& upstream,
+                            Outputs* gradients) {
   GradientNodes nodes(scope, op);
-  return nodes.Finish(add(scope.graph(), op,
-                          WithoutZerosOfResources(scope, op, upstream), &nodes,
-                          gradients));
+  return nodes.Finish(
+      add(scope.graph(), op, WithoutZerosOfResources(scope, op, upstream), &nodes, gradients));
 }
 
 [[maybe_unused]] const bool registered_switch_and_merge[] = {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SymbolicGradient is the gradient of a function, or of an op, by its name, in
-// the function runtime and TensorFlow 1: it maps x and dy to dx. Its own
-// gradient is that of a function that computes the same
-// (differentiate_function.h), so calls that are not inlined have a second order
-// in clients.
+// SymbolicGradient is the gradient of a function, or of an op, by its name, in the function runtime
+// and TensorFlow 1: it maps x and dy to dx. Its own gradient is that of a function that computes
+// the same (differentiate_function.h), so calls that are not inlined have a second order in
+// clients.
 
 #include <memory>
 #include <vector>
@@ -42,8 +41,7 @@ using tensorflow::Output;
 using tensorflow::Scope;
 
 // A function in the graph's library that consists of the op `f`.
-absl::StatusOr<NameAttrList> FunctionOfOp(const NameAttrList& f,
-                                          tensorflow::Graph* graph) {
+absl::StatusOr<NameAttrList> FunctionOfOp(const NameAttrList& f, tensorflow::Graph* graph) {
   const OpDef* op_def = nullptr;
   TF_RETURN_IF_ERROR(OpRegistry::Global()->LookUpOpDef(f.name(), &op_def));
   NodeDef node_def;
@@ -69,9 +67,8 @@ absl::StatusOr<NameAttrList> FunctionOfOp(const NameAttrList& f,
   return function.Finish(f.name(), function.Add(builder), graph);
 }
 
-absl::Status AddAll(const Scope& scope, const Operation& op,
-                    const std::vector<Output>& upstream, GradientNodes* nodes,
-                    std::vector<Output>* gradients) {
+absl::Status AddAll(const Scope& scope, const Operation& op, const std::vector<Output>& upstream,
+                    GradientNodes* nodes, std::vector<Output>* gradients) {
   gradients->assign(op.num_inputs(), tensorflow::NoGradient());
   NameAttrList f;
   TF_RETURN_IF_ERROR(tensorflow::GetNodeAttr(op.node()->attrs(), "f", &f));
@@ -91,8 +88,7 @@ absl::Status AddAll(const Scope& scope, const Operation& op,
     }
     if (is_argument || differentiable) taken.push_back(i);
   }
-  TF_ASSIGN_OR_RETURN(const auto first,
-                      DifferentiateFunction(graph->flib_def(), f, types_of_dy));
+  TF_ASSIGN_OR_RETURN(const auto first, DifferentiateFunction(graph->flib_def(), f, types_of_dy));
   TF_RETURN_IF_ERROR(graph->AddFunctionLibrary(first->library));
   const DataTypeVector upstream_types = UpstreamTypes(op, upstream);
   DataTypeVector types_of_ddx;
@@ -109,9 +105,8 @@ absl::Status AddAll(const Scope& scope, const Operation& op,
 
   NameAttrList of_first;
   of_first.set_name(first->name);
-  TF_ASSIGN_OR_RETURN(
-      const auto second,
-      DifferentiateFunction(graph->flib_def(), of_first, types_of_ddx));
+  TF_ASSIGN_OR_RETURN(const auto second,
+                      DifferentiateFunction(graph->flib_def(), of_first, types_of_ddx));
   TF_RETURN_IF_ERROR(graph->AddFunctionLibrary(second->library));
   DataTypeVector types;
   for (tensorflow::DataType type : second->gradients) {
@@ -126,8 +121,7 @@ absl::Status AddAll(const Scope& scope, const Operation& op,
   int result = 0;
   for (size_t k = 0; k < second->gradients.size(); ++k) {
     if (second->gradients[k] == DT_INVALID) continue;
-    TF_ASSIGN_OR_RETURN((*gradients)[taken[k]],
-                        nodes->WrapInIdentity(Output(call, result++)));
+    TF_ASSIGN_OR_RETURN((*gradients)[taken[k]], nodes->WrapInIdentity(Output(call, result++)));
   }
   return absl::OkStatus();
 }
@@ -136,9 +130,8 @@ absl::Status SymbolicGradientGrad(const Scope& scope, const Operation& op,
                                   const std::vector<Output>& upstream,
                                   std::vector<Output>* gradients) {
   GradientNodes nodes(scope, op);
-  return nodes.Finish(AddAll(scope, op,
-                             WithoutZerosOfResources(scope, op, upstream),
-                             &nodes, gradients));
+  return nodes.Finish(
+      AddAll(scope, op, WithoutZerosOfResources(scope, op, upstream), &nodes, gradients));
 }
 
 [[maybe_unused]] const bool registered_symbolic_gradient =

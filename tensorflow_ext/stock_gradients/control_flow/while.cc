@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gradient of a loop is two loops. The first runs the loop again and keeps
-// the loop variables from before each iteration in lists. The second goes back:
-// it pops the last values and calls the gradient of the body, which turns the
-// gradients of the variables after the iteration into those before it. This is
-// reverse mode as in Griewank and Walther, Evaluating Derivatives, chapter 3,
-// with the lists as a tape. Both loops are of the same kind, so they have a
-// gradient in turn.
+// The gradient of a loop is two loops. The first runs the loop again and keeps the loop variables
+// from before each iteration in lists. The second goes back: it pops the last values and calls the
+// gradient of the body, which turns the gradients of the variables after the iteration into those
+// before it. This is reverse mode as in Griewank and Walther, Evaluating Derivatives, chapter 3,
+// with the lists as a tape. Both loops are of the same kind, so they have a gradient in turn.
 
 #include <memory>
 #include <string>
@@ -66,25 +64,19 @@ bool Uses(const FunctionDef& function, int i) {
   return false;
 }
 
-void Append(const Outputs& more, Outputs* to) {
-  to->insert(to->end(), more.begin(), more.end());
-}
+void Append(const Outputs& more, Outputs* to) { to->insert(to->end(), more.begin(), more.end()); }
 
 // Adds the gradient of one loop.
 class WhileGradient {
  public:
-  WhileGradient(const Scope& scope, const Operation& op,
-                const Outputs& upstream)
+  WhileGradient(const Scope& scope, const Operation& op, const Outputs& upstream)
       : op_(op),
         upstream_(WithoutZerosOfResources(scope, op, upstream)),
         graph_(scope.graph()),
-        call_(op.node()->op_def().is_stateful() ? "StatefulPartitionedCall"
-                                                : "PartitionedCall"),
+        call_(op.node()->op_def().is_stateful() ? "StatefulPartitionedCall" : "PartitionedCall"),
         nodes_(scope, op) {}
 
-  absl::Status Run(Outputs* gradients) {
-    return nodes_.Finish(AddAll(gradients));
-  }
+  absl::Status Run(Outputs* gradients) { return nodes_.Finish(AddAll(gradients)); }
 
  private:
   absl::Status AddAll(Outputs* gradients) {
@@ -101,15 +93,14 @@ class WhileGradient {
     return AddBackwardLoop(tape, gradients);
   }
 
-  // Differentiates the body with respect to all variables that the gradient
-  // flows through: those with an upstream gradient, and those that one of these
-  // was computed from in an earlier iteration.
+  // Differentiates the body with respect to all variables that the gradient flows through: those
+  // with an upstream gradient, and those that one of these was computed from in an earlier
+  // iteration.
   absl::Status DifferentiateBody() {
     DataTypeVector flowing = UpstreamTypes(op_, upstream_);
     while (true) {
-      TF_ASSIGN_OR_RETURN(
-          body_gradient_,
-          DifferentiateFunction(graph_->flib_def(), body_, flowing, flowing));
+      TF_ASSIGN_OR_RETURN(body_gradient_,
+                          DifferentiateFunction(graph_->flib_def(), body_, flowing, flowing));
       if (body_gradient_->gradients == flowing) break;
       flowing = body_gradient_->gradients;
     }
@@ -131,8 +122,8 @@ class WhileGradient {
         constant_.push_back(i);
         constant_types_.push_back(types_[i]);
       } else if (types_[i] == DT_RESOURCE) {
-        return absl::UnimplementedError(absl::StrCat(
-            "loop variable ", i, " is a resource that changes in the loop"));
+        return absl::UnimplementedError(
+            absl::StrCat("loop variable ", i, " is a resource that changes in the loop"));
       } else {
         kept_.push_back(i);
       }
@@ -143,17 +134,15 @@ class WhileGradient {
   // The maximum number of iterations, or -1 if unknown. XLA needs it for lists.
   absl::StatusOr<Output> MostIterations() {
     const auto& library = graph_->flib_def();
-    const auto bound =
-        FindLoopBound(*op_.node(), library.FindRecord(cond_.name())->fdef(),
-                      library.FindRecord(body_.name())->fdef());
+    const auto bound = FindLoopBound(*op_.node(), library.FindRecord(cond_.name())->fdef(),
+                                     library.FindRecord(body_.name())->fdef());
     if (bound && bound->input >= 0) return op_.input(bound->input);
     return nodes_.Constant("most", ScalarInt(bound ? bound->constant : -1));
   }
 
   // Adds a loop that runs like the differentiated loop.
   absl::StatusOr<Node*> AddLoop(const char* name, const Outputs& variables,
-                                const NameAttrList& cond,
-                                const NameAttrList& body) {
+                                const NameAttrList& cond, const NameAttrList& body) {
     NodeBuilder builder = nodes_.New(name, op_.node()->type_string());
     // Lists and gradients may change shape between iterations.
     const std::vector<tensorflow::PartialTensorShape> shapes(variables.size());
@@ -161,16 +150,15 @@ class WhileGradient {
         .Attr("cond", cond)
         .Attr("body", body)
         .Attr("output_shapes", shapes);
-    for (const char* attribute :
-         {"parallel_iterations", "_lower_using_switch_merge"}) {
+    for (const char* attribute : {"parallel_iterations", "_lower_using_switch_merge"}) {
       const AttrValue* value = op_.node()->attrs().Find(attribute);
       if (value != nullptr) builder.Attr(attribute, *value);
     }
     return nodes_.Add(builder);
   }
 
-  // Runs the loop again. `tape` receives the number of iterations and a list
-  // for each variable that is kept.
+  // Runs the loop again. `tape` receives the number of iterations and a list for each variable that
+  // is kept.
   absl::Status AddForwardLoop(Outputs* tape) {
     const size_t num_variables = types_.size();
     DataTypeVector types = types_;
@@ -180,10 +168,9 @@ class WhileGradient {
     FunctionBuilder test;
     Outputs x = test.Arguments(types);
     x.resize(num_variables);
-    TF_ASSIGN_OR_RETURN(
-        const NameAttrList cond,
-        test.Finish(absl::StrCat(cond_.name(), "_taped"),
-                    test.Call(call_, cond_, x, {tensorflow::DT_BOOL}), graph_));
+    TF_ASSIGN_OR_RETURN(const NameAttrList cond,
+                        test.Finish(absl::StrCat(cond_.name(), "_taped"),
+                                    test.Call(call_, cond_, x, {tensorflow::DT_BOOL}), graph_));
 
     FunctionBuilder step;
     const Outputs arguments = step.Arguments(types);
@@ -192,23 +179,18 @@ class WhileGradient {
     for (size_t i = 0; i < num_variables; ++i) {
       if (unchanged_[i]) results[i] = x[i];
     }
-    results.push_back(
-        step.Binary("AddV2", arguments[num_variables], step.Int(1)));
+    results.push_back(step.Binary("AddV2", arguments[num_variables], step.Int(1)));
     for (size_t k = 0; k < kept_.size(); ++k) {
-      results.push_back(step.Binary(
-          "TensorListPushBack", arguments[num_variables + 1 + k], x[kept_[k]]));
+      results.push_back(
+          step.Binary("TensorListPushBack", arguments[num_variables + 1 + k], x[kept_[k]]));
     }
-    TF_ASSIGN_OR_RETURN(
-        const NameAttrList body,
-        step.Finish(absl::StrCat(body_.name(), "_taped"), results, graph_));
+    TF_ASSIGN_OR_RETURN(const NameAttrList body,
+                        step.Finish(absl::StrCat(body_.name(), "_taped"), results, graph_));
 
     Outputs variables;
-    for (int i = 0; i < op_.num_inputs(); ++i)
-      variables.push_back(op_.input(i));
-    TF_ASSIGN_OR_RETURN(const Output zero,
-                        nodes_.Constant("count", ScalarInt(0)));
-    TF_ASSIGN_OR_RETURN(const Output any,
-                        nodes_.Constant("any", ScalarInt(-1)));
+    for (int i = 0; i < op_.num_inputs(); ++i) variables.push_back(op_.input(i));
+    TF_ASSIGN_OR_RETURN(const Output zero, nodes_.Constant("count", ScalarInt(0)));
+    TF_ASSIGN_OR_RETURN(const Output any, nodes_.Constant("any", ScalarInt(-1)));
     TF_ASSIGN_OR_RETURN(const Output most, MostIterations());
     variables.push_back(zero);
     for (int i : kept_) {
@@ -226,8 +208,8 @@ class WhileGradient {
     return absl::OkStatus();
   }
 
-  // Goes back through the iterations. The loop variables are `tape`, the
-  // constant variables of the loop, and the gradients.
+  // Goes back through the iterations. The loop variables are `tape`, the constant variables of the
+  // loop, and the gradients.
   absl::Status AddBackwardLoop(const Outputs& tape, Outputs* gradients) {
     DataTypeVector types{DT_INT32};
     types.insert(types.end(), kept_.size(), DT_VARIANT);
@@ -236,21 +218,18 @@ class WhileGradient {
 
     FunctionBuilder test;
     const Output left = test.Arguments(types)[0];
-    TF_ASSIGN_OR_RETURN(
-        const NameAttrList cond,
-        test.Finish(absl::StrCat(body_gradient_->name, "_left"),
-                    {test.Binary("Greater", left, test.Int(0))}, graph_));
+    TF_ASSIGN_OR_RETURN(const NameAttrList cond,
+                        test.Finish(absl::StrCat(body_gradient_->name, "_left"),
+                                    {test.Binary("Greater", left, test.Int(0))}, graph_));
     TF_ASSIGN_OR_RETURN(const NameAttrList body, BackwardBody(types));
 
     Outputs variables = tape;
     for (int i : constant_) variables.push_back(op_.input(i));
     for (size_t k = 0; k < flowing_.size(); ++k) {
-      TF_ASSIGN_OR_RETURN(const Output dy,
-                          UpstreamOrZeros(flowing_[k], gradient_types_[k]));
+      TF_ASSIGN_OR_RETURN(const Output dy, UpstreamOrZeros(flowing_[k], gradient_types_[k]));
       variables.push_back(dy);
     }
-    TF_ASSIGN_OR_RETURN(Node * loop,
-                        AddLoop("backward", variables, cond, body));
+    TF_ASSIGN_OR_RETURN(Node * loop, AddLoop("backward", variables, cond, body));
     const int first = variables.size() - flowing_.size();
     for (size_t k = 0; k < flowing_.size(); ++k) {
       TF_ASSIGN_OR_RETURN((*gradients)[flowing_[k]],
@@ -283,12 +262,10 @@ class WhileGradient {
     NameAttrList gradient;
     gradient.set_name(body_gradient_->name);
     Append(step.Call(call_, gradient, x, gradient_types_), &results);
-    return step.Finish(absl::StrCat(body_gradient_->name, "_back"), results,
-                       graph_);
+    return step.Finish(absl::StrCat(body_gradient_->name, "_back"), results, graph_);
   }
 
-  // The upstream gradient of variable `i`, or zeros of its shape after the
-  // loop.
+  // The upstream gradient of variable `i`, or zeros of its shape after the loop.
   absl::StatusOr<Output> UpstreamOrZeros(int i, DataType type) {
     if (UpstreamTypes(op_, upstream_)[i] != DT_INVALID) return upstream_[i];
     if (types_[i] == DT_RESOURCE) {
@@ -311,8 +288,8 @@ class WhileGradient {
   DataTypeVector gradient_types_, constant_types_;
 };
 
-absl::Status WhileGrad(const Scope& scope, const Operation& op,
-                       const Outputs& upstream, Outputs* gradients) {
+absl::Status WhileGrad(const Scope& scope, const Operation& op, const Outputs& upstream,
+                       Outputs* gradients) {
   return WhileGradient(scope, op, upstream).Run(gradients);
 }
 

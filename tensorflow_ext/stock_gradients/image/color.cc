@@ -2,9 +2,8 @@
 //
 // Colours, channels last: conversion between RGB and HSV, and adjustments.
 //
-// M and m are the greatest and the least of the channels r, g, b; C = M - m. In
-// the circle r, g, b, the channels p and n are before and after the greatest
-// one:
+// M and m are the greatest and the least of the channels r, g, b; C = M - m. In the circle r, g, b,
+// the channels p and n are before and after the greatest one:
 //
 //   value V = M,  saturation S = C / M,  hue H = constant + (n - p) / (6 C),
 //
@@ -12,9 +11,9 @@
 //
 //   channels = m + C k(H) = V (1 - S + S k(H))
 //
-// where k is the three channels of the pure colour of that hue (A. R. Smith,
-// "Color gamut transform pairs", SIGGRAPH 1978). Among equal channels, M is the
-// first and m the last; a gray pixel's hue is constant.
+// where k is the three channels of the pure colour of that hue (A. R. Smith, "Color gamut transform
+// pairs", SIGGRAPH 1978). Among equal channels, M is the first and m the last; a gray pixel's hue
+// is constant.
 
 #include <vector>
 
@@ -25,23 +24,20 @@
 namespace tensorflow_ext {
 namespace {
 
-Value LastAxisReversed(Value x) {
-  return Call("ReverseV2", {x, x.gradient()->Ints({-1})});
-}
+Value LastAxisReversed(Value x) { return Call("ReverseV2", {x, x.gradient()->Ints({-1})}); }
 
 // 1 at the first maximum of the three channels, 0 at the others.
 Value FirstGreatest(Value x) {
   Gradient* g = x.gradient();
-  return g->Call("OneHot",
-                 {Call("ArgMax", {StopGradient(x), g->Int(-1)}), g->Int(3),
-                  g->Scalar(1, x.type()), g->Scalar(0, x.type())});
+  return g->Call("OneHot", {Call("ArgMax", {StopGradient(x), g->Int(-1)}), g->Int(3),
+                            g->Scalar(1, x.type()), g->Scalar(0, x.type())});
 }
 
 // The sum over the channels, whose axis stays with size 1.
 Value SumChannels(Value x) { return Sum(x, x.gradient()->Int(-1), true); }
 
-// The quantities of the formulas above for each pixel. [p] is the vector with 1
-// in channel p and 0 elsewhere; `is_max` is [M] and `is_min` is [m].
+// The quantities of the formulas above for each pixel. [p] is the vector with 1 in channel p and 0
+// elsewhere; `is_max` is [M] and `is_min` is [m].
 struct Pixels {
   explicit Pixels(Value x)
       : is_max(FirstGreatest(x)),
@@ -88,19 +84,15 @@ struct PureColour {
 // channel at 0 has no gradient of S, and a black pixel none of H.
 void RgbToHsvGrad(Gradient& g) {
   const Value x = g.Input(0);
-  const Values d =
-      CallAll("Split", {g.Int(-1), g.Upstream()}, {{"num_split", 3}});
+  const Values d = CallAll("Split", {g.Int(-1), g.Upstream()}, {{"num_split", 3}});
   const Value dh = d[0], ds = d[1], dv = d[2];
   const Pixels pixels(x);
   const Value by_s =
-      DivNoNan(DivNoNan(pixels.min, pixels.max) * pixels.is_max - pixels.is_min,
-               pixels.max);
+      DivNoNan(DivNoNan(pixels.min, pixels.max) * pixels.is_max - pixels.is_min, pixels.max);
   const Value by_h = DivNoNan(pixels.hue_slope, 6 * pixels.range);
-  const auto where_positive = [&](Value v, Value value) {
-    return Where(Greater(v, 0), value, 0);
-  };
-  g.Return({dv * pixels.is_max + where_positive(x, ds * by_s) +
-            where_positive(pixels.max, dh * by_h)});
+  const auto where_positive = [&](Value v, Value value) { return Where(Greater(v, 0), value, 0); };
+  g.Return(
+      {dv * pixels.is_max + where_positive(x, ds * by_s) + where_positive(pixels.max, dh * by_h)});
 }
 REGISTER_GRADIENT("RGBToHSV", RgbToHsvGrad);
 
@@ -117,8 +109,8 @@ void HsvToRgbGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("HSVToRGB", HsvToRgbGrad);
 
-// y = m + C k(H + delta), with the hue modulo the circle. dH / dx has a factor
-// 1 / C, which cancels C in H's part of the gradient.
+// y = m + C k(H + delta), with the hue modulo the circle. dH / dx has a factor 1 / C, which cancels
+// C in H's part of the gradient.
 void AdjustHueGrad(Gradient& g) {
   // The kernels for half compute in float.
   const Value x = Cast(g.Input(0), DT_FLOAT), delta = g.Input(1);
@@ -129,10 +121,9 @@ void AdjustHueGrad(Gradient& g) {
   const PureColour pure(FloorMod(hue + delta, 1));
   const Value by_hue = SumChannels(dy * pure.slope);  // without the factor 6 C
   const Value colourful = Cast(Greater(pixels.range, 0), DT_FLOAT);
-  const Value dx =
-      SumChannels(dy) * pixels.is_min +
-      SumChannels(dy * pure.channels) * (pixels.is_max - pixels.is_min) +
-      colourful * by_hue * pixels.hue_slope;
+  const Value dx = SumChannels(dy) * pixels.is_min +
+                   SumChannels(dy * pure.channels) * (pixels.is_max - pixels.is_min) +
+                   colourful * by_hue * pixels.hue_slope;
   g.Return({Cast(dx, g.Input(0).type()), SumAll(6 * pixels.range * by_hue)});
 }
 REGISTER_GRADIENT("AdjustHue", AdjustHueGrad);
@@ -149,18 +140,15 @@ void AdjustSaturationGrad(Gradient& g) {
   const Value M = pixels.max, m = pixels.min, C = pixels.range;
   const Value scaled = scale * DivNoNan(C, M);
   const Value positive = Greater(M, 0);
-  const Value is_free = LogicalAnd(
-      positive, LogicalAnd(GreaterEqual(scaled, 0), LessEqual(scaled, 1)));
+  const Value is_free =
+      LogicalAnd(positive, LogicalAnd(GreaterEqual(scaled, 0), LessEqual(scaled, 1)));
   const Value is_full = LogicalAnd(positive, Greater(scaled, 1));
   const auto where_full = [&](Value v) { return Where(is_full, v, 0); };
-  const Value f =
-      Where(is_free, scale * OnesLike(M), where_full(DivNoNan(M, C)));
+  const Value f = Where(is_free, scale * OnesLike(M), where_full(DivNoNan(M, C)));
   const Value by_f = SumChannels(dy * (x - M));
   // d(M / C) = (M dm - m dM) / C^2
-  const Value by_full =
-      DivNoNan(M * pixels.is_min - m * pixels.is_max, Square(C));
-  const Value dx = f * dy + SumChannels((1 - f) * dy) * pixels.is_max +
-                   where_full(by_f) * by_full;
+  const Value by_full = DivNoNan(M * pixels.is_min - m * pixels.is_max, Square(C));
+  const Value dx = f * dy + SumChannels((1 - f) * dy) * pixels.is_max + where_full(by_f) * by_full;
   g.Return({Cast(dx, g.Input(0).type()), SumAll(Where(is_free, by_f, 0))});
 }
 REGISTER_GRADIENT("AdjustSaturation", AdjustSaturationGrad);
@@ -174,9 +162,7 @@ struct Contrast {
         difference(x - Mean(x, axes, true)) {}
 
   // The gradients with respect to x and f.
-  Value ByImages(Value dy) const {
-    return f * dy + (1 - f) * Mean(dy, axes, true);
-  }
+  Value ByImages(Value dy) const { return f * dy + (1 - f) * Mean(dy, axes, true); }
   Value ByFactor(Value dy) const { return SumAll(dy * difference); }
 
   const Value axes, x, f, difference;
@@ -185,8 +171,7 @@ struct Contrast {
 void AdjustContrastV2Grad(Gradient& g) {
   const Contrast contrast(g);
   const Value dy = Cast(g.Upstream(), DT_FLOAT);
-  g.Return(
-      {Cast(contrast.ByImages(dy), g.Input(0).type()), contrast.ByFactor(dy)});
+  g.Return({Cast(contrast.ByImages(dy), g.Input(0).type()), contrast.ByFactor(dy)});
 }
 REGISTER_GRADIENT("AdjustContrastv2", AdjustContrastV2Grad);
 
@@ -201,8 +186,7 @@ void AdjustContrastGrad(Gradient& g) {
   const Value by_max = Where(LogicalAnd(is_high, LogicalNot(is_low)), dy, 0);
   const Value by_y = Where(LogicalOr(is_high, is_low), 0, dy);
   const Value images = g.Input(0);
-  g.Return({IsFloating(images) ? Cast(contrast.ByImages(by_y), images.type())
-                               : Value(),
+  g.Return({IsFloating(images) ? Cast(contrast.ByImages(by_y), images.type()) : Value(),
             contrast.ByFactor(by_y), SumAll(by_min), SumAll(by_max)});
 }
 REGISTER_GRADIENT("AdjustContrast", AdjustContrastGrad);

@@ -10,9 +10,7 @@
 namespace tensorflow_ext {
 
 // Height and width of images [batch, height, width, channels].
-inline Value ImageSize(Value images) {
-  return SliceVector(Shape(images), 1, 3);
-}
+inline Value ImageSize(Value images) { return SliceVector(Shape(images), 1, 3); }
 
 }  // namespace tensorflow_ext
 

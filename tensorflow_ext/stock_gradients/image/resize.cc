@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Images resized with interpolation. The ops are linear in the image, and
-// TensorFlow has an op for most transposes. Integer images have kernels, but no
-// gradient. TensorFlow's client gradients fail for types that the transpose has
-// no kernel for.
+// Images resized with interpolation. The ops are linear in the image, and TensorFlow has an op for
+// most transposes. Integer images have kernels, but no gradient. TensorFlow's client gradients fail
+// for types that the transpose has no kernel for.
 
 #include <string>
 
@@ -15,8 +14,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// `gradient_op` also takes an image, for its shape only. It has kernels for
-// `type`, or else for the image's own type.
+// `gradient_op` also takes an image, for its shape only. It has kernels for `type`, or else for the
+// image's own type.
 void ResizeLike(Gradient& g, const char* gradient_op, DataType type) {
   const Value image = g.Input(0);
   if (!IsFloating(image)) return ReturnNone(g);
@@ -37,8 +36,7 @@ REGISTER_STAND_IN("ResizeBicubic", ResizeBicubicForwardGrad);
 void ResizeNearestNeighborForwardGrad(Gradient& g) {
   const Value image = g.Input(0);
   if (!IsFloating(image)) return ReturnNone(g);
-  g.ReturnFirst(Call("ResizeNearestNeighborGrad",
-                     {g.Upstream(), ImageSize(image)},
+  g.ReturnFirst(Call("ResizeNearestNeighborGrad", {g.Upstream(), ImageSize(image)},
                      g.AttrsOfOp({"align_corners", "half_pixel_centers"})));
 }
 REGISTER_GRADIENT("ResizeNearestNeighbor", ResizeNearestNeighborForwardGrad);
@@ -47,8 +45,7 @@ REGISTER_GRADIENT("ResizeNearestNeighbor", ResizeNearestNeighborForwardGrad);
 
 // ResizeXGrad(grads, original image, which only gives the shape, or its size).
 void ResizeGradGrad(Gradient& g) {
-  const std::string resize =
-      g.op().substr(0, g.op().size() - 4);  // without "Grad"
+  const std::string resize = g.op().substr(0, g.op().size() - 4);  // without "Grad"
   g.ReturnFirst(g.Call(resize, {g.Upstream(), ImageSize(g.Input(0))},
                        g.AttrsOfOp({"align_corners", "half_pixel_centers"})));
 }
@@ -56,8 +53,8 @@ REGISTER_GRADIENT("ResizeBicubicGrad", ResizeGradGrad);
 REGISTER_GRADIENT("ResizeBilinearGrad", ResizeGradGrad);
 REGISTER_GRADIENT("ResizeNearestNeighborGrad", ResizeGradGrad);
 
-// ResizeArea has no gradient op. It takes means along each axis, for each
-// channel y = R x S^T. Applying it to unit matrices as images gives R and S.
+// ResizeArea has no gradient op. It takes means along each axis, for each channel y = R x S^T.
+// Applying it to unit matrices as images gives R and S.
 void ResizeAreaGrad(Gradient& g) {
   const Value images = g.Input(0), dy = g.Upstream();
   if (!IsFloating(images)) return ReturnNone(g);
@@ -67,9 +64,7 @@ void ResizeAreaGrad(Gradient& g) {
     const Value unit = MatrixDiag(Fill(Pack({columns}), g.Scalar(1, DT_FLOAT)));
     const Value image = Reshape(unit, Pack({one, columns, columns, one}));
     const Value shape = Pack({rows, columns});
-    return Reshape(
-        g.Call("ResizeArea", {image, shape}, g.AttrsOfOp({"align_corners"})),
-        shape);
+    return Reshape(g.Call("ResizeArea", {image, shape}, g.AttrsOfOp({"align_corners"})), shape);
   };
   const Value by_rows = Einsum("bhwc,hi->biwc", {dy, weights(0)});
   const Value dx = Einsum("biwc,wj->bijc", {by_rows, weights(1)});

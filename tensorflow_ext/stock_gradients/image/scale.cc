@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ScaleAndTranslate samples images with a kernel K, y = R x S^T for each
-// channel. On each axis, output o depends on input i, with pixel centres at
-// halves, by
+// ScaleAndTranslate samples images with a kernel K, y = R x S^T for each channel. On each axis,
+// output o depends on input i, with pixel centres at halves, by
 //
 //   R_oi = W_oi / sum_j W_oj,  W_oi = K(z_oi),
 //   z_oi = a (i + 1/2 - s_o),  s_o = (o + 1/2 - translation) / scale,
 //
-// where a = min(scale, 1) if antialiased, which makes the kernel as wide as the
-// output's pixels, else a = 1. Samples s_o outside of the image give 0. The
-// kernels are those of sampling_kernels.h. They are smooth except at edges, so
-// scale and translation have gradients; a box has no slope.
+// where a = min(scale, 1) if antialiased, which makes the kernel as wide as the output's pixels,
+// else a = 1. Samples s_o outside of the image give 0. The kernels are those of sampling_kernels.h.
+// They are smooth except at edges, so scale and translation have gradients; a box has no slope.
 
 #include <string>
 #include <utility>
@@ -28,9 +26,8 @@ struct Kernel {
   Value value, slope;
 };
 
-// radius sinc(x) sinc(x / radius), and 1 near 0, with the slope of the second
-// order in x there (Duchon, "Lanczos filtering in one and two dimensions",
-// 1979).
+// radius sinc(x) sinc(x / radius), and 1 near 0, with the slope of the second order in x there
+// (Duchon, "Lanczos filtering in one and two dimensions", 1979).
 Kernel Lanczos(Value x, double radius) {
   constexpr double kPi = 3.14159265358979323846;
   const Value is_near = Less(x, 1e-3), is_far = Greater(x, radius);
@@ -40,8 +37,7 @@ Kernel Lanczos(Value x, double radius) {
   const double curvature = -kPi * kPi / 3 * (1 + 1 / (radius * radius));
   return {Where(is_far, 0, Where(is_near, 1, sinc(u) * sinc(v))),
           Where(is_far, 0,
-                Where(is_near, curvature * x,
-                      slope(u) * sinc(v) + sinc(u) * slope(v) / radius))};
+                Where(is_near, curvature * x, slope(u) * sinc(v) + sinc(u) * slope(v) / radius))};
 }
 
 // p + q x + r x^2 + s x^3
@@ -67,8 +63,7 @@ Kernel KernelAt(const std::string& type, Value x) {
     return Cubics(x, {1, 0, -2.5, 1.5}, {2, -4, 2.5, -0.5});
   }
   if (type == "mitchellcubic") {
-    return Cubics(x, {8.0 / 9, 0, -2, 7.0 / 6},
-                  {16.0 / 9, -10.0 / 3, 2, -7.0 / 18});
+    return Cubics(x, {8.0 / 9, 0, -2, 7.0 / 6}, {16.0 / 9, -10.0 / 3, 2, -7.0 / 18});
   }
   if (type == "gaussian") {
     const Value bell = Where(Less(x, 1.5), Exp(-2 * Square(x)), 0);
@@ -90,13 +85,11 @@ class Axis {
       return Cast(Range(g.Int(0), count, g.Int(1)), DT_FLOAT) + 0.5;
     };
     inverse_ = 1 / scale;
-    sample_ =
-        ExpandDims(centres(out) * inverse_ - inverse_ * translation, g.Int(1));
+    sample_ = ExpandDims(centres(out) * inverse_ - inverse_ * translation, g.Int(1));
     distance_ = centres(in) - sample_;
     width_ = antialias ? Minimum(scale, 1) : OnesLike(scale);
     is_wide_ = antialias ? Cast(Less(scale, 1), DT_FLOAT) : ZerosLike(scale);
-    inside_ = Cast(LogicalAnd(GreaterEqual(sample_, 0),
-                              LessEqual(sample_, Cast(in, DT_FLOAT))),
+    inside_ = Cast(LogicalAnd(GreaterEqual(sample_, 0), LessEqual(sample_, Cast(in, DT_FLOAT))),
                    DT_FLOAT);
     const Value z = width_ * distance_;
     const Kernel kernel = KernelAt(g.Attr<std::string>("kernel_type"), Abs(z));
@@ -113,9 +106,8 @@ class Axis {
     const Value mean = Sum(by_shares * shares_, g_.Int(1), true);
     const Value by_z = inside_ * DivNoNan(by_shares - mean, total_) * slope_;
     const Value by_sample = -by_z * width_;
-    return {
-        SumAll(by_z * distance_ * is_wide_ - by_sample * sample_ * inverse_),
-        -SumAll(by_sample * inverse_)};
+    return {SumAll(by_z * distance_ * is_wide_ - by_sample * sample_ * inverse_),
+            -SumAll(by_sample * inverse_)};
   }
 
  private:
@@ -143,8 +135,7 @@ std::pair<Value, Value> ByPlace(Gradient& g, Value x, Value dy) {
       rows.Gradients(Einsum("bhwc,biwc->hi", {dy, in_columns}));
   const auto [column_scale, column_translation] =
       columns.Gradients(Einsum("bhwc,bhjc->wj", {dy, in_rows}));
-  return {Pack({row_scale, column_scale}),
-          Pack({row_translation, column_translation})};
+  return {Pack({row_scale, column_scale}), Pack({row_translation, column_translation})};
 }
 
 // Python's and TensorFlow's client gradients cover only the images.
@@ -165,9 +156,8 @@ REGISTER_STAND_IN("ScaleAndTranslate", ScaleAndTranslateGrad);
 // R^T dy S, the transpose: the upstream gradient is an image x.
 void ScaleAndTranslateGradGrad(Gradient& g) {
   const Value dy = g.Input(0), x = g.Upstream();
-  const Value resized =
-      g.Call("ScaleAndTranslate", {x, ImageSize(dy), g.Input(2), g.Input(3)},
-             g.AttrsOfOp({"kernel_type", "antialias"}));
+  const Value resized = g.Call("ScaleAndTranslate", {x, ImageSize(dy), g.Input(2), g.Input(3)},
+                               g.AttrsOfOp({"kernel_type", "antialias"}));
   const auto [by_scale, by_translation] = ByPlace(g, x, dy);
   g.Return({resized, Value(), by_scale, by_translation});
 }

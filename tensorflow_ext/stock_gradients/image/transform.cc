@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Images moved by projective transforms t = (a0 a1 a2 b0 b1 b2 c0 c1). The
-// pixel at (X, Y) is read from the image at
+// Images moved by projective transforms t = (a0 a1 a2 b0 b1 b2 c0 c1). The pixel at (X, Y) is read
+// from the image at
 //
 //   x = (a0 X + a1 Y + a2) / k,  y = (b0 X + b1 Y + b2) / k,
 //   k = c0 X + c1 Y + 1,
 //
-// after fill_mode has moved positions outside of the image inside. If it is
-// CONSTANT, the image is surrounded by fill_value.
+// after fill_mode has moved positions outside of the image inside. If it is CONSTANT, the image is
+// surrounded by fill_value.
 
 #include <string>
 #include <utility>
@@ -24,20 +24,16 @@ namespace {
 Value InverseTransforms(Value transforms) {
   Gradient* g = transforms.gradient();
   const Value count = SliceVector(Shape(transforms), 0, 1);
-  const Value ones = Fill(Concat({count, g->Ints({1})}, g->Int(0)),
-                          g->Scalar(1, transforms.type()));
-  const Value matrices =
-      Reshape(Concat({transforms, ones}, g->Int(1)), g->Ints({-1, 3, 3}));
-  const Value inverse =
-      Reshape(Call("MatrixInverse", {matrices}), g->Ints({-1, 9}));
-  const Values parts = CallAll("SplitV", {inverse, g->Ints({8, 1}), g->Int(1)},
-                               {{"num_split", 2}});
+  const Value ones =
+      Fill(Concat({count, g->Ints({1})}, g->Int(0)), g->Scalar(1, transforms.type()));
+  const Value matrices = Reshape(Concat({transforms, ones}, g->Int(1)), g->Ints({-1, 3, 3}));
+  const Value inverse = Reshape(Call("MatrixInverse", {matrices}), g->Ints({-1, 9}));
+  const Values parts = CallAll("SplitV", {inverse, g->Ints({8, 1}), g->Int(1)}, {{"num_split", 2}});
   return parts[0] / parts[1];
 }
 
 // The image, moved by the op itself.
-Value Moved(Gradient& g, Value image, Value transforms, Value size,
-            double fill_value) {
+Value Moved(Gradient& g, Value image, Value transforms, Value size, double fill_value) {
   std::vector<Argument> inputs = {image, transforms, size};
   if (g.num_inputs() == 4) {
     inputs.push_back(g.Scalar(fill_value, g.Input(3).type()));
@@ -45,12 +41,10 @@ Value Moved(Gradient& g, Value image, Value transforms, Value size,
   return g.Call(g.op(), inputs, g.AttrsOfOp({"interpolation", "fill_mode"}));
 }
 
-// A position along an axis of `length` pixels, moved inside, and the derivative
-// for the original position: 1, -1 in a mirror, or 0 beyond the outermost
-// pixels.
+// A position along an axis of `length` pixels, moved inside, and the derivative for the original
+// position: 1, -1 in a mirror, or 0 beyond the outermost pixels.
 struct Inside {
-  Inside(const std::string& fill_mode, Value at, Value length)
-      : place(at), slope(OnesLike(at)) {
+  Inside(const std::string& fill_mode, Value at, Value length) : place(at), slope(OnesLike(at)) {
     if (fill_mode == "CONSTANT") return;
     const Value last = length - 1;
     Value moved = at;
@@ -61,8 +55,7 @@ struct Inside {
       slope = Where(is_straight, slope, -1);
     } else if (fill_mode == "WRAP") {
       const Value step = Maximum(last, 1);
-      const Value turns =
-          Where(Less(at, 0), Floor(-at / step) + 1, -Floor(at / step));
+      const Value turns = Where(Less(at, 0), Floor(-at / step) + 1, -Floor(at / step));
       const Value is_outside = LogicalOr(Less(at, 0), Greater(at, last));
       moved = Where(is_outside, at + length * turns, at);
     }
@@ -73,9 +66,9 @@ struct Inside {
   Value place, slope;
 };
 
-// The gradient for the transforms, [1 or batch, 8]. The pixels I00, I01 are in
-// one row and I10, I11 in the row below. The position is between them at
-// fractions u of the columns and v of the rows. The slopes in x and y are
+// The gradient for the transforms, [1 or batch, 8]. The pixels I00, I01 are in one row and I10, I11
+// in the row below. The position is between them at fractions u of the columns and v of the rows.
+// The slopes in x and y are
 //
 //   (1 - v) (I01 - I00) + v (I11 - I10),  (1 - u) (I10 - I00) + u (I11 - I01).
 Value ByTransforms(Gradient& g) {
@@ -102,8 +95,7 @@ Value ByTransforms(Gradient& g) {
   const Inside row(fill_mode, y, Cast(height, DT_FLOAT));
   const Value places = SliceVector(shape, 0, 3);
   const Value image = BroadcastTo(indices(0, {-1, 1, 1}), places);
-  const Value fill_value =
-      g.num_inputs() == 4 ? g.Input(3) : g.Scalar(0, DT_FLOAT);
+  const Value fill_value = g.num_inputs() == 4 ? g.Input(3) : g.Scalar(0, DT_FLOAT);
   const auto pixels = [&](Value r, Value c) {
     const auto within = [&](Value v, Value length) {
       const Value last = Cast(length - 1, DT_FLOAT);
@@ -113,10 +105,8 @@ Value ByTransforms(Gradient& g) {
       return LogicalAnd(GreaterEqual(v, 0), Less(v, Cast(length, DT_FLOAT)));
     };
     const Value at = Pack({image, within(r, height), within(c, width)}, -1);
-    const Value is_pixel =
-        LogicalAnd(is_within(r, height), is_within(c, width));
-    return Where(ExpandDims(is_pixel, g.Int(3)),
-                 Cast(GatherNd(images, at), DT_FLOAT), fill_value);
+    const Value is_pixel = LogicalAnd(is_within(r, height), is_within(c, width));
+    return Where(ExpandDims(is_pixel, g.Int(3)), Cast(GatherNd(images, at), DT_FLOAT), fill_value);
   };
   const Value left = Floor(column.place), top = Floor(row.place);
   const Value I00 = pixels(top, left), I01 = pixels(top, left + 1);
@@ -133,17 +123,15 @@ Value ByTransforms(Gradient& g) {
   const Value B = by_place(by_row, row.slope);
   const Value C = -(A * x + B * y);
   const auto sum = [&](Value by) { return Sum(by, g.Ints({1, 2})); };
-  const Value d = Pack({sum(A * X), sum(A * Y), sum(A), sum(B * X), sum(B * Y),
-                        sum(B), sum(C * X), sum(C * Y)},
-                       1);
+  const Value d = Pack(
+      {sum(A * X), sum(A * Y), sum(A), sum(B * X), sum(B * Y), sum(B), sum(C * X), sum(C * Y)}, 1);
   return SumTo(transforms, d, Shape(d));
 }
 
 // The images' gradient is moved back by the inverse transform, like Python's
-// _image_projective_transform_grad. The adjoint would scatter each pixel. This
-// interpolates instead, which is the same if no pixels are merged or repeated.
-// Python covers only the images. Nearest-pixel sampling has no derivative for
-// transforms.
+// _image_projective_transform_grad. The adjoint would scatter each pixel. This interpolates
+// instead, which is the same if no pixels are merged or repeated. Python covers only the images.
+// Nearest-pixel sampling has no derivative for transforms.
 void ImageProjectiveTransformGrad(Gradient& g) {
   const Value images = g.Input(0), transforms = g.Input(1);
   const Value dy = g.Upstream();
@@ -155,8 +143,7 @@ void ImageProjectiveTransformGrad(Gradient& g) {
       gradients[1] = ByTransforms(g);
     }
     if (gradients.size() == 4) {
-      const Value filled =
-          Moved(g, ZerosLike(images), transforms, g.Input(2), 1);
+      const Value filled = Moved(g, ZerosLike(images), transforms, g.Input(2), 1);
       gradients[3] = SumAll(Cast(dy * filled, g.Input(3).type()));
     }
   }

@@ -26,53 +26,35 @@ Value SliceBehindEllipsis(Value x, Value begin, Value end, int axes_after) {
     begin_mask |= 4;
     end_mask |= 4;
   }
-  return Call("StridedSlice",
-              {x, Pack(begins), Pack(ends), x.gradient()->Ints(strides)},
-              {{"begin_mask", begin_mask},
-               {"end_mask", end_mask},
-               {"ellipsis_mask", 1}});
+  return Call("StridedSlice", {x, Pack(begins), Pack(ends), x.gradient()->Ints(strides)},
+              {{"begin_mask", begin_mask}, {"end_mask", end_mask}, {"ellipsis_mask", 1}});
 }
 
 }  // namespace
 
-Value Rows(Value x, Value begin, Value end) {
-  return SliceBehindEllipsis(x, begin, end, 1);
-}
-Value Columns(Value x, Value begin, Value end) {
-  return SliceBehindEllipsis(x, begin, end, 0);
-}
-Value SideBySide(Value x, Value y) {
-  return Concat({x, y}, x.gradient()->Int(-1));
-}
-Value Stacked(Value x, Value y) {
-  return Concat({x, y}, x.gradient()->Int(-2));
-}
+Value Rows(Value x, Value begin, Value end) { return SliceBehindEllipsis(x, begin, end, 1); }
+Value Columns(Value x, Value begin, Value end) { return SliceBehindEllipsis(x, begin, end, 0); }
+Value SideBySide(Value x, Value y) { return Concat({x, y}, x.gradient()->Int(-1)); }
+Value Stacked(Value x, Value y) { return Concat({x, y}, x.gradient()->Int(-2)); }
 Value NewAxis(Value x) { return ExpandDims(x, x.gradient()->Int(-1)); }
 
-Value MatrixNorm(Value x) {
-  return Sqrt(Sum(x * Conj(x), x.gradient()->Ints({-2, -1}), true));
-}
+Value MatrixNorm(Value x) { return Sqrt(Sum(x * Conj(x), x.gradient()->Ints({-2, -1}), true)); }
 
 Value TriangularSolve(Value a, Value b, bool lower, bool adjoint) {
-  return Call("MatrixTriangularSolve", {a, b},
-              {{"lower", lower}, {"adjoint", adjoint}});
+  return Call("MatrixTriangularSolve", {a, b}, {{"lower", lower}, {"adjoint", adjoint}});
 }
 
 // TensorFlow's gradients of Real, Imag and Complex fail in double precision.
 Value RealPart(Value x) { return IsComplex(x) ? 0.5 * (x + Conj(x)) : x; }
-Value ImaginaryPart(Value x) {
-  return IsComplex(x) ? 0.5 * (x - Conj(x)) : ZerosLike(x);
-}
+Value ImaginaryPart(Value x) { return IsComplex(x) ? 0.5 * (x - Conj(x)) : ZerosLike(x); }
 
 Value SafeReciprocal(Value x) { return x / (Square(x) + 1e-20); }
 
 std::pair<Value, Value> UnbroadcastBatch(Value a, Value da, Value b, Value db) {
   const Value a_shape = Shape(a), b_shape = Shape(b);
   const Values axes =
-      CallAll("BroadcastGradientArgs",
-              {SliceVector(a_shape, 0, -2), SliceVector(b_shape, 0, -2)});
-  return {Reshape(Sum(da, axes[0]), a_shape),
-          Reshape(Sum(db, axes[1]), b_shape)};
+      CallAll("BroadcastGradientArgs", {SliceVector(a_shape, 0, -2), SliceVector(b_shape, 0, -2)});
+  return {Reshape(Sum(da, axes[0]), a_shape), Reshape(Sum(db, axes[1]), b_shape)};
 }
 
 DataType RealType(Value x) { return IsComplex(x) ? PartType(x) : x.type(); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Helpers for gradients of linear algebra. A matrix is the last two axes of a
-// value; the others are a batch. X^H is the conjugate transpose.
+// Helpers for gradients of linear algebra. A matrix is the last two axes of a value; the others are
+// a batch. X^H is the conjugate transpose.
 
 #ifndef TENSORFLOW_EXT_STOCK_GRADIENTS_LINALG_LINALG_H_
 #define TENSORFLOW_EXT_STOCK_GRADIENTS_LINALG_LINALG_H_
@@ -16,8 +16,8 @@ namespace tensorflow_ext {
 // The numbers of rows and columns, int32 scalars.
 Value NumRows(Value x);
 Value NumColumns(Value x);
-// x[..., begin:end, :] and x[..., begin:end]. A missing `begin` or `end` means
-// the first or last one.
+// x[..., begin:end, :] and x[..., begin:end]. A missing `begin` or `end` means the first or last
+// one.
 Value Rows(Value x, Value begin, Value end);
 Value Columns(Value x, Value begin, Value end);
 // [x, y] and [x; y].
@@ -25,8 +25,8 @@ Value SideBySide(Value x, Value y);
 Value Stacked(Value x, Value y);
 // x[..., newaxis]
 Value NewAxis(Value x);
-// The Frobenius norm of each matrix, in x's type, of shape [..., 1, 1]. It has
-// no derivative at 0. (XLA has no EuclideanNorm.)
+// The Frobenius norm of each matrix, in x's type, of shape [..., 1, 1]. It has no derivative at 0.
+// (XLA has no EuclideanNorm.)
 Value MatrixNorm(Value x);
 // op(a)^-1 b for a triangular `a`, where op is the adjoint if requested.
 Value TriangularSolve(Value a, Value b, bool lower, bool adjoint);
@@ -35,8 +35,8 @@ Value RealPart(Value x);
 Value ImaginaryPart(Value x);
 // x / (x^2 + 1e-20): 1 / x, but 0 at 0.
 Value SafeReciprocal(Value x);
-// If f(a, b) broadcasts the batches of its operands: the sums of da and db in
-// the shapes of a and b.
+// If f(a, b) broadcasts the batches of its operands: the sums of da and db in the shapes of a and
+// b.
 std::pair<Value, Value> UnbroadcastBatch(Value a, Value da, Value b, Value db);
 // The type of the absolute values of x.
 DataType RealType(Value x);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tridiagonal matrices, given by superdiagonal, main diagonal and subdiagonal,
-// each of length M. The superdiagonal's last and the subdiagonal's first
-// element do not count.
+// Tridiagonal matrices, given by superdiagonal, main diagonal and subdiagonal, each of length M.
+// The superdiagonal's last and the subdiagonal's first element do not count.
 //   (T x)_i = super_i x_{i+1} + main_i x_i + sub_i x_{i-1}
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
@@ -33,8 +32,7 @@ void TridiagonalMatMulGrad(Gradient& g) {
   const Value x = g.Input(3), dy = g.Upstream();
   const Value row = g.Int(-2);
   // The diagonals are rows; here they scale the rows of dy.
-  const Value super = Adjoint(g.Input(0)), main = Adjoint(g.Input(1)),
-              sub = Adjoint(g.Input(2));
+  const Value super = Adjoint(g.Input(0)), main = Adjoint(g.Input(1)), sub = Adjoint(g.Input(2));
   const Values diagonals = DiagonalsOfProduct(dy, x);
   g.Return({ExpandDims(diagonals[0], row), ExpandDims(diagonals[1], row),
             ExpandDims(diagonals[2], row),
@@ -42,17 +40,16 @@ void TridiagonalMatMulGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("TridiagonalMatMul", TridiagonalMatMulGrad);
 
-// T x = b: db = T^-H dx, dT = -db x^H (Giles 2008, 2.2.3). The superdiagonal of
-// T^H is the conjugated subdiagonal, shifted by one.
+// T x = b: db = T^-H dx, dT = -db x^H (Giles 2008, 2.2.3). The superdiagonal of T^H is the
+// conjugated subdiagonal, shifted by one.
 void TridiagonalSolveGrad(Gradient& g) {
   const Value diagonals = Conj(g.Input(0)), x = g.Output();
   const Value one = g.Int(1), two = g.Int(2);
   const Value super = MatrixTranspose(Rows(diagonals, Value(), one));
   const Value main = Rows(diagonals, one, two);
   const Value sub = MatrixTranspose(Rows(diagonals, two, Value()));
-  const Value adjoint = Concat({MatrixTranspose(NextRow(sub)), main,
-                                MatrixTranspose(PreviousRow(super))},
-                               g.Int(-2));
+  const Value adjoint =
+      Concat({MatrixTranspose(NextRow(sub)), main, MatrixTranspose(PreviousRow(super))}, g.Int(-2));
   const Value db = Call("TridiagonalSolve", {adjoint, g.Upstream()},
                         g.AttrsOfOp({"partial_pivoting", "perturb_singular"}));
   g.Return({-Pack(DiagonalsOfProduct(db, x), -2), db});

@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arrays of tensors behind a handle, which is a resource or, before version 3,
-// a string. The gradient of an array is another array, which TensorArrayGrad
-// creates or, if it exists under the same `source`, finds. Reading an element
-// adds to the gradient's array; writing an element reads the sum. As in
-// TensorFlow's Python gradients (tensor_array_grad.py), the flow, a number
-// without meaning, orders these.
+// Arrays of tensors behind a handle, which is a resource or, before version 3, a string. The
+// gradient of an array is another array, which TensorArrayGrad creates or, if it exists under the
+// same `source`, finds. Reading an element adds to the gradient's array; writing an element reads
+// the sum. As in TensorFlow's Python gradients (tensor_array_grad.py), the flow, a number without
+// meaning, orders these.
 //
-// `source` identifies the call of AddSymbolicGradients, by the name of its
-// scope: all gradients of one call share an array, and no two calls do.
-// TensorArrayGrad rejects arrays that it created itself. So the gradient of a
-// gradient is another gradient of the first array, and its source names the
-// gradient that it belongs to.
+// `source` identifies the call of AddSymbolicGradients, by the name of its scope: all gradients of
+// one call share an array, and no two calls do. TensorArrayGrad rejects arrays that it created
+// itself. So the gradient of a gradient is another gradient of the first array, and its source
+// names the gradient that it belongs to.
 //
-// The kernels limit the second order, and the first order within a growing
-// graph. An element of a gradient's array can be read only once, so an element
-// of the first array can then be read only once too. An element that nothing
-// was added to is zeros of the shape that the first array had there when its
-// gradient was created, or of the attribute element_shape. The kernels report
-// these errors. They also abort the process if a gradient's array is
-// concatenated unless TensorArraySplit wrote the first array.
+// The kernels limit the second order, and the first order within a growing graph. An element of a
+// gradient's array can be read only once, so an element of the first array can then be read only
+// once too. An element that nothing was added to is zeros of the shape that the first array had
+// there when its gradient was created, or of the attribute element_shape. The kernels report these
+// errors. They also abort the process if a gradient's array is concatenated unless TensorArraySplit
+// wrote the first array.
 
 #include <map>
 #include <string>
@@ -90,8 +87,7 @@ class AccessGradient {
   AccessGradient(const Scope& scope, const Operation& op)
       : op_(op),
         version_(Version(op.node()->type_string())),
-        access_(
-            AccessOf(absl::StripSuffix(op.node()->type_string(), version_))),
+        access_(AccessOf(absl::StripSuffix(op.node()->type_string(), version_))),
         grad_op_(absl::StrCat("TensorArrayGrad", version_)),
         nodes_(scope, op) {}
 
@@ -171,8 +167,7 @@ class AccessGradient {
       absl::StrAppend(&of, " of ", handle->src()->attrs().Find("source")->s());
       TF_ASSIGN_OR_RETURN(handle, Handle(handle->src()));
     }
-    if (!of.empty() && absl::StartsWith(op_.node()->type_string(), kSplit) &&
-        !WasSplit(handle)) {
+    if (!of.empty() && absl::StartsWith(op_.node()->type_string(), kSplit) && !WasSplit(handle)) {
       return absl::UnimplementedError(
           "TensorFlow's kernel can concatenate the gradient's gradient of an "
           "array only if TensorArraySplit wrote it; use TensorArrayGather for "
@@ -188,8 +183,8 @@ class AccessGradient {
     NodeBuilder builder = nodes_.New(grad_op_, grad_op_);
     builder.Input(handle->src(), handle->src_output());
     AddInput(builder, flow);
-    // Unique in the scope, so this contains the scope's name, unless the op
-    // already has a gradient in it.
+    // Unique in the scope, so this contains the scope's name, unless the op already has a gradient
+    // in it.
     absl::string_view scope_name = builder.node_name();
     if (!absl::ConsumeSuffix(&scope_name, grad_op_)) {
       return absl::InvalidArgumentError(
@@ -211,17 +206,14 @@ class AccessGradient {
 };
 
 absl::Status AccessGrad(const Scope& scope, const Operation& op,
-                        const std::vector<Output>& upstream,
-                        std::vector<Output>* gradients) {
+                        const std::vector<Output>& upstream, std::vector<Output>* gradients) {
   return AccessGradient(scope, op).Run(upstream[0], gradients);
 }
 
 [[maybe_unused]] const bool registered_tensor_arrays = [] {
   for (const char* version : {"", "V2", "V3"}) {
-    for (const char* access :
-         {"Concat", "Gather", "Read", "Scatter", "Split", "Write"}) {
-      RegisterClientGradient(
-          absl::StrCat("TensorArray", access, version).c_str(), AccessGrad);
+    for (const char* access : {"Concat", "Gather", "Read", "Scatter", "Split", "Write"}) {
+      RegisterClientGradient(absl::StrCat("TensorArray", access, version).c_str(), AccessGrad);
     }
   }
   return true;

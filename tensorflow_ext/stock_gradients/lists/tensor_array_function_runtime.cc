@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gradients of TensorArray accesses for the function runtime; see
-// tensor_array.cc for what they do. A definition sees only its op, so all
-// gradients of an array have one source. Two independent gradients in one step
-// would add to the same array; its kernels then report that an element was read
-// before. The flow of an upstream gradient comes after the flow of the array,
-// so its elements exist. TensorArray before version 2 has handles that are
-// references, which functions do not accept.
+// Gradients of TensorArray accesses for the function runtime; see tensor_array.cc for what they do.
+// A definition sees only its op, so all gradients of an array have one source. Two independent
+// gradients in one step would add to the same array; its kernels then report that an element was
+// read before. The flow of an upstream gradient comes after the flow of the array, so its elements
+// exist. TensorArray before version 2 has handles that are references, which functions do not
+// accept.
 
 #include <string>
 
@@ -25,8 +24,8 @@ struct GradientArray {
 
 GradientArray MakeGradientArray(Gradient& g, Value flow) {
   const std::string version = g.op().substr(g.op().size() - 2);
-  const Value handle = g.Call("TensorArrayGrad" + version, {g.Input(0), flow},
-                              {{"source", "gradients"}});
+  const Value handle =
+      g.Call("TensorArrayGrad" + version, {g.Input(0), flow}, {{"source", "gradients"}});
   return {version, handle, g.After(flow, handle)};
 }
 
@@ -42,8 +41,7 @@ void ReadGrad(Gradient& g) {
 void WriteGrad(Gradient& g) {
   const GradientArray array = MakeGradientArray(g, g.Upstream());
   g.Return({Value(), Value(),
-            g.Call("TensorArrayRead" + array.version,
-                   {array.handle, g.Input(1), array.flow},
+            g.Call("TensorArrayRead" + array.version, {array.handle, g.Input(1), array.flow},
                    {{"dtype", g.Input(2).type()}}),
             g.Upstream()});
 }
@@ -60,8 +58,7 @@ void ArrayGatherGrad(Gradient& g) {
 void ArrayScatterGrad(Gradient& g) {
   const GradientArray array = MakeGradientArray(g, g.Upstream());
   g.Return({Value(), Value(),
-            g.Call("TensorArrayGather" + array.version,
-                   {array.handle, g.Input(1), array.flow},
+            g.Call("TensorArrayGather" + array.version, {array.handle, g.Input(1), array.flow},
                    {{"dtype", g.Input(2).type()}}),
             g.Upstream()});
 }
@@ -69,17 +66,16 @@ void ArrayScatterGrad(Gradient& g) {
 // handle, flow -> value, lengths.
 void ArrayConcatGrad(Gradient& g) {
   const GradientArray array = MakeGradientArray(g, g.Input(1));
-  g.Return(
-      {Value(), g.Call("TensorArraySplit" + array.version,
-                       {array.handle, g.Upstream(), g.Output(1), array.flow})});
+  g.Return({Value(), g.Call("TensorArraySplit" + array.version,
+                            {array.handle, g.Upstream(), g.Output(1), array.flow})});
 }
 
 // handle, value, lengths, flow -> flow.
 void ArraySplitGrad(Gradient& g) {
   const GradientArray array = MakeGradientArray(g, g.Upstream());
   g.Return({Value(),
-            g.Call("TensorArrayConcat" + array.version,
-                   {array.handle, array.flow}, {{"dtype", g.Input(1).type()}}),
+            g.Call("TensorArrayConcat" + array.version, {array.handle, array.flow},
+                   {{"dtype", g.Input(1).type()}}),
             Value(), g.Upstream()});
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Maps from tensors to tensors, held in a variant. The gradient of a map is a
-// map from the same keys to the gradients of their values; a missing key counts
-// as zeros. A key only selects a value and has no gradient.
+// Maps from tensors to tensors, held in a variant. The gradient of a map is a map from the same
+// keys to the gradients of their values; a missing key counts as zeros. A key only selects a value
+// and has no gradient.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
@@ -19,17 +19,15 @@ Value Insert(Value map, Value key, Value value) {
 // `map` without `key`, which it may not hold: inserts a value, then erases it.
 Value Without(Value map, Value key) {
   const Value any = map.gradient()->Scalar(0, DT_FLOAT);
-  return Call("TensorMapErase", {Insert(map, key, any), key},
-              {{"value_dtype", DT_FLOAT}});
+  return Call("TensorMapErase", {Insert(map, key, any), key}, {{"value_dtype", DT_FLOAT}});
 }
 
-// The value of `key`, or zeros like `like` if `map` does not hold it. The sum
-// of two maps has the keys of both.
+// The value of `key`, or zeros like `like` if `map` does not hold it. The sum of two maps has the
+// keys of both.
 Value LookupOrZeros(Value map, Value key, Value like) {
   Gradient& g = *map.gradient();
   const Value zeros = Insert(EmptyMap(g), key, ZerosLike(like));
-  return Call("TensorMapLookup", {AddN({map, zeros}), key},
-              {{"value_dtype", like.type()}});
+  return Call("TensorMapLookup", {AddN({map, zeros}), key}, {{"value_dtype", like.type()}});
 }
 
 void LookupGrad(Gradient& g) {
@@ -41,17 +39,14 @@ REGISTER_GRADIENT("TensorMapLookup", LookupGrad);
 
 void InsertGrad(Gradient& g) {
   const Value key = g.Input(1), value = g.Input(2), d_map = g.Upstream();
-  g.Return(
-      {Without(d_map, key), Value(),
-       IsDifferentiable(value) ? LookupOrZeros(d_map, key, value) : Value()});
+  g.Return({Without(d_map, key), Value(),
+            IsDifferentiable(value) ? LookupOrZeros(d_map, key, value) : Value()});
 }
 REGISTER_GRADIENT("TensorMapInsert", InsertGrad);
 
-// Python's gradient leaves the key in the gradient's map. A sum with another
-// map then has the key again, and its gradient is not that of the erased value.
-void EraseGrad(Gradient& g) {
-  g.Return({Without(g.Upstream(), g.Input(1)), Value()});
-}
+// Python's gradient leaves the key in the gradient's map. A sum with another map then has the key
+// again, and its gradient is not that of the erased value.
+void EraseGrad(Gradient& g) { g.Return({Without(g.Upstream(), g.Input(1)), Value()}); }
 REGISTER_GRADIENT("TensorMapErase", EraseGrad);
 
 // Only keys, and their number.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arithmetic of operands that broadcast. TensorFlow's client gradients are
-// right, but sum and reshape even if shape inference knows that the operands
-// have the same shape. Like them, these accept integers too.
+// Arithmetic of operands that broadcast. TensorFlow's client gradients are right, but sum and
+// reshape even if shape inference knows that the operands have the same shape. Like them, these
+// accept integers too.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
@@ -11,8 +11,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// Returns the sums of `dx` and `dy`, which have the result's shape, in the
-// shapes of the operands.
+// Returns the sums of `dx` and `dy`, which have the result's shape, in the shapes of the operands.
 void ReturnSums(Gradient& g, Value dx, Value dy) {
   const auto [x_sum, y_sum] = Unbroadcast(g.Input(0), dx, g.Input(1), dy);
   g.Return({x_sum, y_sum});
@@ -53,22 +52,16 @@ void ReturnChosen(Gradient& g, Value is_x) {
   ReturnSums(g, Where(is_x, dz, 0.0), Where(is_x, 0.0, dz));
 }
 
-void MaximumGrad(Gradient& g) {
-  ReturnChosen(g, Call("GreaterEqual", {g.Input(0), g.Input(1)}));
-}
+void MaximumGrad(Gradient& g) { ReturnChosen(g, Call("GreaterEqual", {g.Input(0), g.Input(1)})); }
 REGISTER_STAND_IN("Maximum", MaximumGrad);
 
-void MinimumGrad(Gradient& g) {
-  ReturnChosen(g, Call("LessEqual", {g.Input(0), g.Input(1)}));
-}
+void MinimumGrad(Gradient& g) { ReturnChosen(g, Call("LessEqual", {g.Input(0), g.Input(1)})); }
 REGISTER_STAND_IN("Minimum", MinimumGrad);
 
 // ---- Three operands.
 
 // The sum of `dx` in the shape of input `i`.
-Value SumToInput(Gradient& g, int i, Value dx) {
-  return SumTo(g.Input(i), dx, Shape(dx));
-}
+Value SumToInput(Gradient& g, int i, Value dx) { return SumTo(g.Input(i), dx, Shape(dx)); }
 
 // SelectV2(condition, x, y)
 void SelectV2Grad(Gradient& g) {
@@ -93,16 +86,14 @@ void ClipByValueGrad(Gradient& g) {
   const Value is_low = Call("Less", {x, low});
   const Value is_high = Call("Greater", {x, high});
   g.Return({SumToInput(g, 0, Where(LogicalOr(is_low, is_high), 0.0, dz)),
-            SumToInput(g, 1, Where(is_low, dz, 0.0)),
-            SumToInput(g, 2, Where(is_high, dz, 0.0))});
+            SumToInput(g, 1, Where(is_low, dz, 0.0)), SumToInput(g, 2, Where(is_high, dz, 0.0))});
 }
 REGISTER_GRADIENT("ClipByValue", ClipByValueGrad);
 
 // z = x y, but 0 where y is 0, for any x.
 void MulNoNanGrad(Gradient& g) {
   const Value x = g.Input(0), y = g.Input(1), dz = g.Upstream();
-  const auto [dx, dy] =
-      Unbroadcast(x, MulNoNan(dz, Conj(y)), y, MulNoNan(Conj(x), dz));
+  const auto [dx, dy] = Unbroadcast(x, MulNoNan(dz, Conj(y)), y, MulNoNan(Conj(x), dz));
   g.Return({dx, dy});
 }
 REGISTER_GRADIENT("MulNoNan", MulNoNanGrad);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums of weights in the bins that their values name, for each row of values. A
-// weight gets the gradient of its bin. No weights count as ones; the op then
-// takes an empty tensor. With binary_output the weights do not matter.
+// Sums of weights in the bins that their values name, for each row of values. A weight gets the
+// gradient of its bin. No weights count as ones; the op then takes an empty tensor. With
+// binary_output the weights do not matter.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/stock_gradients/sparse/sparse.h"
@@ -19,8 +19,7 @@ Value Count(Value x) { return Size(x, DT_INT64); }
 Value OfWeights(Value weights, Value by_value) {
   Gradient* g = weights.gradient();
   const Value flat = Reshape(by_value, g->Ints({-1}));
-  const Value there =
-      Call("Slice", {flat, g->Ints({0}), ExpandDims(Size(weights), g->Int(0))});
+  const Value there = Call("Slice", {flat, g->Ints({0}), ExpandDims(Size(weights), g->Int(0))});
   return ReshapeLike(there, weights);
 }
 
@@ -37,8 +36,7 @@ Binned RowsOfDense(Gradient& g, Value values) {
   const Value num_columns = Prod(SliceVector(shape, -1, kToTheEnd), axis);
   const Value row = ExpandDims(Range(Zero(g), num_rows, One(g)), g.Int(1));
   const Value rows = BroadcastTo(row, Pack({num_rows, num_columns}));
-  return {Cast(Reshape(values, MinusOne(g)), DT_INT64),
-          Reshape(rows, MinusOne(g)), num_rows};
+  return {Cast(Reshape(values, MinusOne(g)), DT_INT64), Reshape(rows, MinusOne(g)), num_rows};
 }
 
 // A sparse vector is one row.
@@ -51,8 +49,7 @@ Binned RowsOfSparse(Gradient& g, Value indices, Value values, Value shape) {
 
 Binned RowsOfRagged(Gradient& g, Value splits, Value values) {
   const Value indices = Call("RaggedTensorToSparse", {Values{splits}, values});
-  return {Cast(values, DT_INT64), Gather(indices, g.Int(0), 1),
-          Count(splits) - 1};
+  return {Cast(values, DT_INT64), Gather(indices, g.Int(0), 1), Count(splits) - 1};
 }
 
 // ---- Dense results: [rows, size], or [size] for one row. Values beyond the
@@ -91,8 +88,7 @@ REGISTER_GRADIENT("DenseBincount", DenseBincountGrad);
 void SparseBincountGrad(Gradient& g) {
   const Value weights = g.Input(4);
   if (!HasGradient(g, weights)) return ReturnNone(g);
-  ReturnDense(g, RowsOfSparse(g, g.Input(0), g.Input(1), g.Input(2)),
-              g.Input(3), weights);
+  ReturnDense(g, RowsOfSparse(g, g.Input(0), g.Input(1), g.Input(2)), g.Input(3), weights);
 }
 REGISTER_GRADIENT("SparseBincount", SparseBincountGrad);
 
@@ -113,12 +109,10 @@ void ReturnSparse(Gradient& g, const Binned& values, Value weights) {
   const Value count = Count(dy), axis = g.Int(0);
   const Value rows_of_vector = Zeros(Pack({count, 2 - columns}), DT_INT64);
   const Value result = Concat({rows_of_vector, indices}, g.Int(1));
-  const Value places =
-      RowsIn(result, Pack({values.rows, values.bins}, 1), count);
+  const Value places = RowsIn(result, Pack({values.rows, values.bins}, 1), count);
   const Value zero = Zeros(g.Ints({1}), weights.type());
   Values gradients(g.num_inputs());
-  gradients.back() =
-      OfWeights(weights, Gather(Concat({dy, zero}, axis), places));
+  gradients.back() = OfWeights(weights, Gather(Concat({dy, zero}, axis), places));
   g.Return(gradients);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums of products over labelled axes. C = einsum("a,b->c", A, B) is linear in
-// each operand: dA = einsum("c,b->a", dC, conj B), and the same for B.
+// Sums of products over labelled axes. C = einsum("a,b->c", A, B) is linear in each operand: dA =
+// einsum("c,b->a", dC, conj B), and the same for B.
 
 #include <string>
 #include <vector>
@@ -17,8 +17,8 @@ namespace {
 
 constexpr char kEllipsis[] = "...";
 
-// The axis labels of the operands and of the result in "ab,bc->ac". An ellipsis
-// means axes that broadcast.
+// The axis labels of the operands and of the result in "ab,bc->ac". An ellipsis means axes that
+// broadcast.
 struct Equation {
   std::vector<std::string> operands;
   std::string result;
@@ -30,9 +30,7 @@ Equation Parse(const std::string& equation) {
   return {absl::StrSplit(sides[0], ','), sides[1]};
 }
 
-bool HasEllipsis(const std::string& labels) {
-  return labels.find(kEllipsis) != std::string::npos;
-}
+bool HasEllipsis(const std::string& labels) { return labels.find(kEllipsis) != std::string::npos; }
 
 // The labels of one operand, grouped as its gradient needs them.
 struct Labels {
@@ -59,8 +57,8 @@ struct Labels {
   }
 
   const std::string all;
-  // The labels that others have too, each once; and the labels that only this
-  // operand has, over which the op sums, with their axes.
+  // The labels that others have too, each once; and the labels that only this operand has, over
+  // which the op sums, with their axes.
   std::string kept, summed;
   std::vector<int> summed_axes;
 };
@@ -93,33 +91,28 @@ Value OperandGradient(Gradient& g, const Equation& equation, size_t i) {
     return einsum(factors, absl::StrCat(others, "->", result));
   };
 
-  // One product suffices if the op sums over no other axes and the axes that
-  // broadcast come first, so they can be summed over.
-  if (labels.summed.empty() &&
-      (!broadcasts || labels.all.rfind(kEllipsis, 0) == 0)) {
+  // One product suffices if the op sums over no other axes and the axes that broadcast come first,
+  // so they can be summed over.
+  if (labels.summed.empty() && (!broadcasts || labels.all.rfind(kEllipsis, 0) == 0)) {
     if (!broadcasts && !others_broadcast) return product(labels.all);
-    return SumToShape(
-        product(broadcasts ? labels.all : std::string(kEllipsis) + labels.all),
-        Shape(x));
+    return SumToShape(product(broadcasts ? labels.all : std::string(kEllipsis) + labels.all),
+                      Shape(x));
   }
 
-  // Otherwise two products. The second one moves axes, sets diagonals, and
-  // repeats along the axes over which the op sums.
-  Value dx = product(others_broadcast ? std::string(kEllipsis) + labels.kept
-                                      : labels.kept);
+  // Otherwise two products. The second one moves axes, sets diagonals, and repeats along the axes
+  // over which the op sums.
+  Value dx = product(others_broadcast ? std::string(kEllipsis) + labels.kept : labels.kept);
   if (others_broadcast) {
     const auto kept = static_cast<int64_t>(labels.kept.size());
     Values sizes;
     if (broadcasts) sizes.push_back(labels.BroadcastShape(x));
     if (kept > 0 || !broadcasts) {
-      sizes.push_back(kept > 0 ? SliceVector(Shape(dx), -kept, kToTheEnd)
-                               : g.Ints({}));
+      sizes.push_back(kept > 0 ? SliceVector(Shape(dx), -kept, kToTheEnd) : g.Ints({}));
     }
     dx = SumToShape(dx, sizes.size() == 1 ? sizes[0] : Concat(sizes, g.Int(0)));
   }
-  const std::string given = broadcasts && others_broadcast
-                                ? std::string(kEllipsis) + labels.kept
-                                : labels.kept;
+  const std::string given =
+      broadcasts && others_broadcast ? std::string(kEllipsis) + labels.kept : labels.kept;
   if (is_list && labels.summed.empty()) {
     return einsum({dx}, absl::StrCat(given, "->", labels.all));
   }
@@ -129,18 +122,17 @@ Value OperandGradient(Gradient& g, const Equation& equation, size_t i) {
     sizes.push_back(Element(shape, axis));
   }
   const Value ones = sizes.empty() ? one : Fill(Pack(sizes), one);
-  return einsum({dx, ones},
-                absl::StrCat(given, ",", labels.summed, "->", labels.all));
+  return einsum({dx, ones}, absl::StrCat(given, ",", labels.summed, "->", labels.all));
 }
 
 void EinsumGrad(Gradient& g) {
   const Equation equation = Parse(g.Attr<std::string>("equation"));
   const size_t count = equation.operands.size();
   if (count != static_cast<size_t>(g.num_inputs())) {
-    return g.Unimplemented(absl::StrCat(
-        "equation='", g.Attr<std::string>("equation"),
-        "' is not supported: it is to name the axes of ", g.num_inputs(),
-        " operands and of the result, as in \"ab,bc->ac\""));
+    return g.Unimplemented(absl::StrCat("equation='", g.Attr<std::string>("equation"),
+                                        "' is not supported: it is to name the axes of ",
+                                        g.num_inputs(),
+                                        " operands and of the result, as in \"ab,bc->ac\""));
   }
   if (!IsInexact(g.Input(0))) return ReturnNone(g);
   Values gradients;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The incomplete gamma and beta functions, to any order in all of their
-// arguments. The derivatives for x are the densities of the gamma and the beta
-// distribution. The derivatives for the parameters have no closed form. They
-// are integrals, computed by a quadrature of fixed size that is itself
-// differentiable. DLMF is the NIST Digital Library of Mathematical Functions,
+// The incomplete gamma and beta functions, to any order in all of their arguments. The derivatives
+// for x are the densities of the gamma and the beta distribution. The derivatives for the
+// parameters have no closed form. They are integrals, computed by a quadrature of fixed size that
+// is itself differentiable. DLMF is the NIST Digital Library of Mathematical Functions,
 // https://dlmf.nist.gov.
 
 #include <cmath>
@@ -20,11 +19,10 @@ namespace {
 
 // ---- Quadrature
 
-// Nodes s and weights for integrals over (0, inf) of functions that go to 0
-// like exp(-s) or faster and may be singular at 0: the trapezoidal rule in u, s
-// = exp(u - exp(-u)) (H. Takahasi and M. Mori, "Double exponential formulas for
-// numerical integration", 1974). With these 83 nodes the derivatives below are
-// right to 9 digits for parameters from 0.001 to 1000.
+// Nodes s and weights for integrals over (0, inf) of functions that go to 0 like exp(-s) or faster
+// and may be singular at 0: the trapezoidal rule in u, s = exp(u - exp(-u)) (H. Takahasi and M.
+// Mori, "Double exponential formulas for numerical integration", 1974). With these 83 nodes the
+// derivatives below are right to 9 digits for parameters from 0.001 to 1000.
 struct Quadrature {
   explicit Quadrature(Gradient* g) {
     constexpr double kStep = 0.1, kFirst = -3.7;
@@ -42,15 +40,13 @@ struct Quadrature {
 };
 
 // x in double precision with an axis for the nodes, and the sum over them.
-Value ForNodes(Value x) {
-  return ExpandDims(Cast(x, DT_DOUBLE), x.gradient()->Int(-1));
-}
+Value ForNodes(Value x) { return ExpandDims(Cast(x, DT_DOUBLE), x.gradient()->Int(-1)); }
 Value SumOverNodes(Value x) { return Sum(x, x.gradient()->Int(-1)); }
 
 // ---- The gamma function: P(a, x)    (DLMF 8.2.4)
 
-// log x^u and log (1-x)^u, with the limit at the end where u is 0. Xlogy and
-// Xlog1py have it too, but no derivative for u = 0, for any x.
+// log x^u and log (1-x)^u, with the limit at the end where u is 0. Xlogy and Xlog1py have it too,
+// but no derivative for u = 0, for any x.
 Value LogPower(Value u, Value x) {
   const Value is_zero = Equal(x, 0);
   return Where(is_zero, Xlogy(u, x), u * Log(Where(is_zero, 1, x)));
@@ -60,23 +56,20 @@ Value LogPowerOfRest(Value u, Value x) {
   return Where(is_one, Xlog1py(u, -x), u * Log1p(-Where(is_one, 0, x)));
 }
 
-// p(a, x) = d/dx P = exp(-x) x^(a-1) / Gamma(a) (DLMF 8.8.13), in logarithms
-// because x^(a-1) and Gamma(a) overflow long before their quotient does.
-Value GammaDensity(Value a, Value x) {
-  return Exp(LogPower(a - 1, x) - x - Lgamma(a));
-}
+// p(a, x) = d/dx P = exp(-x) x^(a-1) / Gamma(a) (DLMF 8.8.13), in logarithms because x^(a-1) and
+// Gamma(a) overflow long before their quotient does.
+Value GammaDensity(Value a, Value x) { return Exp(LogPower(a - 1, x) - x - Lgamma(a)); }
 
 // d/da log p(a, x)
 Value GammaScore(Value a, Value x) { return Log(x) - Digamma(a); }
 
 // d^2/da^2 P / p(a, x) for x > 0, in double: the integral of
 //   p(a, t) h(log t),  h(l) = (l - psi(a))^2 - psi'(a),
-// over (0, x), or minus the integral over (x, inf), because the whole is 0.
-// Uses the one without the peak of p at about a. With t = x exp(d), it is the
-// integral over d of
+// over (0, x), or minus the integral over (x, inf), because the whole is 0. Uses the one without
+// the peak of p at about a. With t = x exp(d), it is the integral over d of
 //   x exp(a d - x (exp(d) - 1)) h(log x + d),
-// where d = -s / rate below x and log(1 + s / rate) above. Any rate works; this
-// one is the rate of the decay.
+// where d = -s / rate below x and log(1 + s / rate) above. Any rate works; this one is the rate of
+// the decay.
 Value SecondByShape(Value shape, Value argument) {
   const Quadrature quadrature(shape.gradient());
   const Value a = ForNodes(shape), x = ForNodes(argument);
@@ -86,29 +79,24 @@ Value SecondByShape(Value shape, Value argument) {
   const Value step = quadrature.nodes / rate;
   const Value d = Where(is_below, -step, Log1p(step));
   const Value measure = Where(is_below, x, -x / (1 + step));
-  const Value trigamma =
-      Call("Polygamma", {shape.gradient()->Scalar(1, DT_DOUBLE), a});
+  const Value trigamma = Call("Polygamma", {shape.gradient()->Scalar(1, DT_DOUBLE), a});
   const Value h = Square(Log(x) + d - Digamma(a)) - trigamma;
-  return SumOverNodes(quadrature.weights / rate * measure *
-                      Exp(a * d - x * Expm1(d)) * h);
+  return SumOverNodes(quadrature.weights / rate * measure * Exp(a * d - x * Expm1(d)) * h);
 }
 
 std::pair<Value, Value> IncompleteGammaGrad(Value a, Value x, Value dy) {
-  const Value by_a =
-      Cast(Call("IgammaGradA", {Widened(a), Widened(x)}), a.type());
+  const Value by_a = Cast(Call("IgammaGradA", {Widened(a), Widened(x)}), a.type());
   return Unbroadcast(a, dy * by_a, x, dy * GammaDensity(a, x));
 }
 void IgammaGrad(Gradient& g) {
-  const auto [da, dx] =
-      IncompleteGammaGrad(g.Input(0), g.Input(1), g.Upstream());
+  const auto [da, dx] = IncompleteGammaGrad(g.Input(0), g.Input(1), g.Upstream());
   g.Return({da, dx});
 }
 REGISTER_GRADIENT("Igamma", IgammaGrad);
 
 // Q(a, x) = 1 - P(a, x)    (DLMF 8.2.5)
 void IgammacGrad(Gradient& g) {
-  const auto [da, dx] =
-      IncompleteGammaGrad(g.Input(0), g.Input(1), -g.Upstream());
+  const auto [da, dx] = IncompleteGammaGrad(g.Input(0), g.Input(1), -g.Upstream());
   g.Return({da, dx});
 }
 REGISTER_GRADIENT("Igammac", IgammacGrad);
@@ -126,8 +114,8 @@ void IgammaGradAGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("IgammaGradA", IgammaGradAGrad);
 
-// RandomGammaGrad(a, x) = -(d/da P) / p(a, x) =: r, the derivative of the
-// sample x with respect to the shape a of its distribution.
+// RandomGammaGrad(a, x) = -(d/da P) / p(a, x) =: r, the derivative of the sample x with respect to
+// the shape a of its distribution.
 void RandomGammaGradGrad(Gradient& g) {
   const Value a = g.Input(0), x = g.Input(1), r = g.Output(), dy = g.Upstream();
   const Value score = GammaScore(a, x);
@@ -140,20 +128,17 @@ REGISTER_GRADIENT("RandomGammaGrad", RandomGammaGradGrad);
 
 // ---- The beta function: I_x(a, b)    (DLMF 8.17.2)
 
-Value LogBeta(Value a, Value b) {
-  return Lgamma(a) + Lgamma(b) - Lgamma(a + b);
-}
+Value LogBeta(Value a, Value b) { return Lgamma(a) + Lgamma(b) - Lgamma(a + b); }
 
-// The derivatives of I_x(a, b) for a and b, for 0 < x < 1. With the density p
-// of the beta distribution they are the integrals over (0, x) of
+// The derivatives of I_x(a, b) for a and b, for 0 < x < 1. With the density p of the beta
+// distribution they are the integrals over (0, x) of
 //   p(t) (log t - psi(a) + psi(a + b)),
 //   p(t) (log(1 - t) - psi(b) + psi(a + b)).
-// As I_x(a, b) = 1 - I_y(b, a), y = 1 - x (DLMF 8.17.4), x and y are swapped
-// where x is above the mean, which keeps the peak outside. Then
+// As I_x(a, b) = 1 - I_y(b, a), y = 1 - x (DLMF 8.17.4), x and y are swapped where x is above the
+// mean, which keeps the peak outside. Then
 //   t = x exp(-s / rate).
 // Any rate works; this one is the rate of the decay.
-std::pair<Value, Value> IncompleteBetaByParameters(Value first, Value second,
-                                                   Value argument) {
+std::pair<Value, Value> IncompleteBetaByParameters(Value first, Value second, Value argument) {
   const Quadrature quadrature(first.gradient());
   const Value is_below = Less(argument * (first + second), first);
   const Value given = ForNodes(argument);
@@ -164,17 +149,14 @@ std::pair<Value, Value> IncompleteBetaByParameters(Value first, Value second,
   const auto [a, b] = ordered(stays, ForNodes(first), ForNodes(second));
   const auto [x, y] = ordered(stays, given, 1 - given);
   const Value odds = x / y;
-  const Value rate =
-      StopGradient(Abs(a - b * odds) + Minimum(a, Sqrt(b * x) / y));
+  const Value rate = StopGradient(Abs(a - b * odds) + Minimum(a, Sqrt(b * x) / y));
   const Value step = quadrature.nodes / rate;
   const Value ratio = Log1p(-Expm1(-step) * odds);  // (1 - t) / y
   const Value density = Exp(a * Log(x) + (b - 1) * Log(y) - LogBeta(a, b));
-  const Value factor =
-      density * quadrature.weights / rate * Exp((b - 1) * ratio - a * step);
+  const Value factor = density * quadrature.weights / rate * Exp((b - 1) * ratio - a * step);
   const Value both = Digamma(a + b);
   const Value by_a = SumOverNodes(factor * (Log(x) - step - Digamma(a) + both));
-  const Value by_b =
-      SumOverNodes(factor * (Log(y) + ratio - Digamma(b) + both));
+  const Value by_b = SumOverNodes(factor * (Log(y) + ratio - Digamma(b) + both));
   return {Where(is_below, by_a, -by_b), Where(is_below, by_b, -by_a)};
 }
 
@@ -182,12 +164,10 @@ std::pair<Value, Value> IncompleteBetaByParameters(Value first, Value second,
 // derivatives for a and b are 0 at the ends.
 void BetaincGrad(Gradient& g) {
   const Value a = g.Input(0), b = g.Input(1), x = g.Input(2), dy = g.Upstream();
-  const Value dx =
-      dy * Exp(LogPower(a - 1, x) + LogPowerOfRest(b - 1, x) - LogBeta(a, b));
+  const Value dx = dy * Exp(LogPower(a - 1, x) + LogPowerOfRest(b - 1, x) - LogBeta(a, b));
   const Value shape = Shape(dx);
   const Value is_inside = LogicalAnd(Greater(x, 0), Less(x, 1));
-  const auto [by_a, by_b] =
-      IncompleteBetaByParameters(a, b, Where(is_inside, x, 0.5));
+  const auto [by_a, by_b] = IncompleteBetaByParameters(a, b, Where(is_inside, x, 0.5));
   const auto gradient = [&](Value parameter, Value derivative) {
     const Value inside = Where(is_inside, Cast(derivative, x.type()), 0);
     return SumTo(parameter, dy * inside, shape);

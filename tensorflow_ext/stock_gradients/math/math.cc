@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gradients of rounding, division, complex numbers, products and norms, and of
-// ops that are themselves gradients of elementwise functions.
+// Gradients of rounding, division, complex numbers, products and norms, and of ops that are
+// themselves gradients of elementwise functions.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
@@ -30,8 +30,8 @@ void FloorModGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("FloorMod", FloorModGrad);
 
-// The same with the sign of x: z = x - y trunc(x / y). Uses the op's exact
-// quotient, not one that was rounded before.
+// The same with the sign of x: z = x - y trunc(x / y). Uses the op's exact quotient, not one that
+// was rounded before.
 void TruncateModGrad(Gradient& g) {
   const Value x = g.Input(0), y = g.Input(1), dz = g.Upstream();
   if (!IsFloating(x)) return ReturnNone(g);
@@ -52,13 +52,12 @@ REGISTER_GRADIENT("NextAfter", NextAfterGrad);
 // 1 where x is not 0, else 0: d/dx of an op that is 0 at x = 0 for any y.
 Value IsNotZero(Value x) { return Cast(NotEqual(x, 0), x.type()); }
 
-// z = x log(y), 0 at x = 0: dz/dx = log(y), dz/dy = x / y. TensorFlow's own
-// gradients of this op and the next two, in Python and as functions, do not
-// conjugate the complex derivatives.
+// z = x log(y), 0 at x = 0: dz/dx = log(y), dz/dy = x / y. TensorFlow's own gradients of this op
+// and the next two, in Python and as functions, do not conjugate the complex derivatives.
 void XlogyGrad(Gradient& g) {
   const Value x = g.Input(0), y = g.Input(1), dz = g.Upstream();
-  const auto [dx, dy] = Unbroadcast(x, dz * Conj(Xlogy(IsNotZero(x), y)), y,
-                                    dz * Conj(Xdivy(x, y)));
+  const auto [dx, dy] =
+      Unbroadcast(x, dz * Conj(Xlogy(IsNotZero(x), y)), y, dz * Conj(Xdivy(x, y)));
   g.Return({dx, dy});
 }
 REGISTER_GRADIENT("Xlogy", XlogyGrad);
@@ -66,8 +65,8 @@ REGISTER_GRADIENT("Xlogy", XlogyGrad);
 // z = x log(1 + y), 0 at x = 0.
 void Xlog1pyGrad(Gradient& g) {
   const Value x = g.Input(0), y = g.Input(1), dz = g.Upstream();
-  const auto [dx, dy] = Unbroadcast(x, dz * Conj(Xlog1py(IsNotZero(x), y)), y,
-                                    dz * Conj(Xdivy(x, 1 + y)));
+  const auto [dx, dy] =
+      Unbroadcast(x, dz * Conj(Xlog1py(IsNotZero(x), y)), y, dz * Conj(Xdivy(x, 1 + y)));
   g.Return({dx, dy});
 }
 REGISTER_GRADIENT("Xlog1py", Xlog1pyGrad);
@@ -75,8 +74,8 @@ REGISTER_GRADIENT("Xlog1py", Xlog1pyGrad);
 // z = x / y, 0 at x = 0: dz/dx = 1 / y, dz/dy = -x / y^2.
 void XdivyGrad(Gradient& g) {
   const Value x = g.Input(0), y = g.Input(1), dz = g.Upstream();
-  const auto [dx, dy] = Unbroadcast(x, dz * Conj(Xdivy(IsNotZero(x), y)), y,
-                                    dz * Conj(Xdivy(-x, Square(y))));
+  const auto [dx, dy] =
+      Unbroadcast(x, dz * Conj(Xdivy(IsNotZero(x), y)), y, dz * Conj(Xdivy(-x, Square(y))));
   g.Return({dx, dy});
 }
 REGISTER_GRADIENT("Xdivy", XdivyGrad);
@@ -95,8 +94,7 @@ REGISTER_GRADIENT("ComplexAbs", ComplexAbsGrad);
 // z = -conj(a)^2 b
 void ReciprocalGradGrad(Gradient& g) {
   const Value a = g.Input(0), b = g.Input(1), dz = g.Upstream();
-  g.Return(
-      {Conj(dz) * -2 * b * Conj(a), Call("ReciprocalGrad", {Conj(a), dz})});
+  g.Return({Conj(dz) * -2 * b * Conj(a), Call("ReciprocalGrad", {Conj(a), dz})});
 }
 REGISTER_GRADIENT("ReciprocalGrad", ReciprocalGradGrad);
 REGISTER_GRADIENT("InvGrad", ReciprocalGradGrad);
@@ -112,8 +110,7 @@ REGISTER_GRADIENT("SqrtGrad", SqrtGradGrad);
 // z = -b conj(a)^3 / 2
 void RsqrtGradGrad(Gradient& g) {
   const Value a = g.Input(0), b = g.Input(1), dz = g.Upstream();
-  g.Return({Conj(dz) * -1.5 * b * Square(Conj(a)),
-            Call("RsqrtGrad", {Conj(a), dz})});
+  g.Return({Conj(dz) * -1.5 * b * Square(Conj(a)), Call("RsqrtGrad", {Conj(a), dz})});
 }
 REGISTER_GRADIENT("RsqrtGrad", RsqrtGradGrad);
 
@@ -133,9 +130,7 @@ REGISTER_GRADIENT("TanhGrad", TanhGradGrad);
 
 // ---- Sums, norms and products.
 
-void SumOfListGrad(Gradient& g) {
-  g.Return(Values(g.num_inputs(), g.Upstream()));
-}
+void SumOfListGrad(Gradient& g) { g.Return(Values(g.num_inputs(), g.Upstream())); }
 REGISTER_GRADIENT("AccumulateNV2", SumOfListGrad);
 REGISTER_GRADIENT("AddN", SumOfListGrad);
 
@@ -143,8 +138,8 @@ REGISTER_GRADIENT("AddN", SumOfListGrad);
 void L2LossGrad(Gradient& g) { g.Return({g.Upstream() * g.Input(0)}); }
 REGISTER_GRADIENT("L2Loss", L2LossGrad);
 
-// The gradient of |x| is x / |x|, and 0 where the norm is 0, its smallest
-// subgradient. The norm is real, so only the real part of dy counts.
+// The gradient of |x| is x / |x|, and 0 where the norm is 0, its smallest subgradient. The norm is
+// real, so only the real part of dy counts.
 void EuclideanNormGrad(Gradient& g) {
   const Value x = g.Input(0), axes = g.Input(1);
   Value norm = g.Output(), dy = g.Upstream();
@@ -165,20 +160,18 @@ void CrossGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("Cross", CrossGrad);
 
-// C = op(A) op(B): d op(A) = dC op(B)^T and d op(B) = op(A)^T dC. Each product
-// keeps the hint that tells which operand is sparse.
+// C = op(A) op(B): d op(A) = dC op(B)^T and d op(B) = op(A)^T dC. Each product keeps the hint that
+// tells which operand is sparse.
 void SparseMatMulGrad(Gradient& g) {
   struct Operand {
     Value value;
     bool transposed, is_sparse;
   };
-  const Operand a = {g.Input(0), g.Attr<bool>("transpose_a"),
-                     g.Attr<bool>("a_is_sparse")};
-  const Operand b = {g.Input(1), g.Attr<bool>("transpose_b"),
-                     g.Attr<bool>("b_is_sparse")};
+  const Operand a = {g.Input(0), g.Attr<bool>("transpose_a"), g.Attr<bool>("a_is_sparse")};
+  const Operand b = {g.Input(1), g.Attr<bool>("transpose_b"), g.Attr<bool>("b_is_sparse")};
   const Operand dc = {g.Upstream(), false, false};
-  const auto product = [](const Operand& x, bool transpose_x, const Operand& y,
-                          bool transpose_y, DataType type) {
+  const auto product = [](const Operand& x, bool transpose_x, const Operand& y, bool transpose_y,
+                          DataType type) {
     return Cast(Call("SparseMatMul", {x.value, y.value},
                      {{"transpose_a", transpose_x},
                       {"transpose_b", transpose_y},
@@ -194,54 +187,45 @@ void SparseMatMulGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("SparseMatMul", SparseMatMulGrad);
 
-// C = X' Y', where X' is X or its adjoint, and Y' likewise: dX' = dC Y'^H and
-// dY' = X'^H dC. The operands and the product each have their own type. All
-// axes but the last two broadcast, except in the op's first version.
+// C = X' Y', where X' is X or its adjoint, and Y' likewise: dX' = dC Y'^H and dY' = X'^H dC. The
+// operands and the product each have their own type. All axes but the last two broadcast, except in
+// the op's first version.
 void BatchMatMulGrad(Gradient& g) {
   const Value x = g.Input(0), y = g.Input(1), dc = g.Upstream();
-  const bool adjoint_x = g.Attr<bool>("adj_x"),
-             adjoint_y = g.Attr<bool>("adj_y");
-  const auto product = [&](Value operand, Value a, bool adjoint_a, Value b,
-                           bool adjoint_b) {
+  const bool adjoint_x = g.Attr<bool>("adj_x"), adjoint_y = g.Attr<bool>("adj_y");
+  const auto product = [&](Value operand, Value a, bool adjoint_a, Value b, bool adjoint_b) {
     if (!IsInexact(operand) || !IsInexact(dc)) return Value();
     const DataType type = dc.type();
-    return Cast(MatMul(Cast(a, type), Cast(b, type), adjoint_a, adjoint_b),
-                operand.type());
+    return Cast(MatMul(Cast(a, type), Cast(b, type), adjoint_a, adjoint_b), operand.type());
   };
-  const Value dx = adjoint_x ? product(x, y, adjoint_y, dc, true)
-                             : product(x, dc, false, y, !adjoint_y);
-  const Value dy = adjoint_y ? product(y, dc, true, x, adjoint_x)
-                             : product(y, x, !adjoint_x, dc, false);
+  const Value dx =
+      adjoint_x ? product(x, y, adjoint_y, dc, true) : product(x, dc, false, y, !adjoint_y);
+  const Value dy =
+      adjoint_y ? product(y, dc, true, x, adjoint_x) : product(y, x, !adjoint_x, dc, false);
   if (g.op() == "BatchMatMul") return g.Return({dx, dy});
   const Value x_shape = Shape(x), y_shape = Shape(y);
   const Values axes =
-      CallAll("BroadcastGradientArgs",
-              {SliceVector(x_shape, 0, -2), SliceVector(y_shape, 0, -2)});
+      CallAll("BroadcastGradientArgs", {SliceVector(x_shape, 0, -2), SliceVector(y_shape, 0, -2)});
   const auto sum = [](Value gradient, Value axes, Value shape) {
     return gradient.exists() ? Reshape(Sum(gradient, axes), shape) : gradient;
   };
   g.Return({sum(dx, axes[0], x_shape), sum(dy, axes[1], y_shape)});
 }
 REGISTER_GRADIENT("BatchMatMul", BatchMatMulGrad);
-// TensorFlow's client gradients are right, but sum and reshape even if shape
-// inference knows the batches.
+// TensorFlow's client gradients are right, but sum and reshape even if shape inference knows the
+// batches.
 REGISTER_STAND_IN("BatchMatMulV2", BatchMatMulGrad);
 REGISTER_STAND_IN("BatchMatMulV3", BatchMatMulGrad);
 
 // C = A' B', where A' is A or its transpose, and B' likewise.
 void MatMulGrad(Gradient& g) {
   const Value a = Conj(g.Input(0)), b = Conj(g.Input(1)), dc = g.Upstream();
-  const bool transpose_a = g.Attr<bool>("transpose_a"),
-             transpose_b = g.Attr<bool>("transpose_b");
-  const auto product = [](Value x, bool transpose_x, Value y,
-                          bool transpose_y) {
-    return Call("MatMul", {x, y},
-                {{"transpose_a", transpose_x}, {"transpose_b", transpose_y}});
+  const bool transpose_a = g.Attr<bool>("transpose_a"), transpose_b = g.Attr<bool>("transpose_b");
+  const auto product = [](Value x, bool transpose_x, Value y, bool transpose_y) {
+    return Call("MatMul", {x, y}, {{"transpose_a", transpose_x}, {"transpose_b", transpose_y}});
   };
-  g.Return({transpose_a ? product(b, transpose_b, dc, true)
-                        : product(dc, false, b, !transpose_b),
-            transpose_b ? product(dc, true, a, transpose_a)
-                        : product(a, !transpose_a, dc, false)});
+  g.Return({transpose_a ? product(b, transpose_b, dc, true) : product(dc, false, b, !transpose_b),
+            transpose_b ? product(dc, true, a, transpose_a) : product(a, !transpose_a, dc, false)});
 }
 REGISTER_GRADIENT("MatMul", MatMulGrad);
 

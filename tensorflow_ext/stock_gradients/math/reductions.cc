@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums, means, products and extrema. TensorFlow's client gradients need int32
-// axes.
+// Sums, means, products and extrema. TensorFlow's client gradients need int32 axes.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
@@ -11,15 +10,12 @@
 namespace tensorflow_ext {
 namespace {
 
-// A reduction of x over axes, and its shape with keep_dims, in which its result
-// and gradients broadcast against x.
+// A reduction of x over axes, and its shape with keep_dims, in which its result and gradients
+// broadcast against x.
 class Reduction {
  public:
   explicit Reduction(Gradient& g)
-      : x(g.Input(0)),
-        axes(g.Input(1)),
-        shape_(Shape(x)),
-        keeps_dims_(g.Attr<bool>("keep_dims")) {}
+      : x(g.Input(0)), axes(g.Input(1)), shape_(Shape(x)), keeps_dims_(g.Attr<bool>("keep_dims")) {}
 
   // A value of the result's shape, with all axes of x.
   Value WithAllAxes(Value value) {
@@ -37,8 +33,7 @@ class Reduction {
   }
   // The number of elements that x has along the axes: an int64 scalar.
   Value Count() const {
-    return Prod(Gather(Shape(x, DT_INT64), PositiveAxes()),
-                x.gradient()->Int(0));
+    return Prod(Gather(Shape(x, DT_INT64), PositiveAxes()), x.gradient()->Int(0));
   }
 
   const Value x, axes;
@@ -58,13 +53,12 @@ void MeanGrad(Gradient& g) {
   const Value dy = g.Upstream();
   // A mean over no elements: x has no element that the quotient could reach.
   const Value count = Maximum(reduction.Count(), 1);
-  g.ReturnFirst(
-      reduction.Repeat(OverCount(dy, Cast(count, CountType(dy.type())))));
+  g.ReturnFirst(reduction.Repeat(OverCount(dy, Cast(count, CountType(dy.type())))));
 }
 REGISTER_STAND_IN("Mean", MeanGrad);
 
-// The elements that attain the extremum share its gradient evenly. The shares
-// have the shape of x, so nothing is divided by 0 where an axis is empty.
+// The elements that attain the extremum share its gradient evenly. The shares have the shape of x,
+// so nothing is divided by 0 where an axis is empty.
 void ExtremumGrad(Gradient& g) {
   Reduction reduction(g);
   const Value x = reduction.x, y = reduction.WithAllAxes(g.Output());
@@ -76,9 +70,8 @@ void ExtremumGrad(Gradient& g) {
 REGISTER_STAND_IN("Max", ExtremumGrad);
 REGISTER_STAND_IN("Min", ExtremumGrad);
 
-// The product without x_k is the product of the elements before it times that
-// of the elements after it, which is right at zeros too. The axes are folded
-// into the first axis.
+// The product without x_k is the product of the elements before it times that of the elements after
+// it, which is right at zeros too. The axes are folded into the first axis.
 void ProdGrad(Gradient& g) {
   Reduction reduction(g);
   const Value x = reduction.x, shape = reduction.shape();
@@ -91,12 +84,10 @@ void ProdGrad(Gradient& g) {
   const Value moved = Transpose(x, permutation);
   const Value columns = Reshape(moved, Pack({size(reduced), size(others)}));
   const auto product = [&](bool of_those_behind) {
-    return g.Call("Cumprod", {columns, axis},
-                  {{"exclusive", true}, {"reverse", of_those_behind}});
+    return g.Call("Cumprod", {columns, axis}, {{"exclusive", true}, {"reverse", of_those_behind}});
   };
   const Value of_others =
-      Transpose(ReshapeLike(product(false) * product(true), moved),
-                InvertPermutation(permutation));
+      Transpose(ReshapeLike(product(false) * product(true), moved), InvertPermutation(permutation));
   g.ReturnFirst(reduction.WithAllAxes(g.Upstream()) * Conj(of_others));
 }
 REGISTER_STAND_IN("Prod", ProdGrad);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gradients of reductions over segments: row i of the data belongs to segment
-// ids[i], and its gradient comes from row ids[i] of the result. Also gradients
-// of ops that partition rows into several tensors, and stitch them into one.
+// Gradients of reductions over segments: row i of the data belongs to segment ids[i], and its
+// gradient comes from row ids[i] of the result. Also gradients of ops that partition rows into
+// several tensors, and stitch them into one.
 
 #include <string>
 
@@ -21,13 +21,9 @@ Value WithTrailingAxes(Value x, Value like) {
   return Reshape(x, Concat({Shape(x), Fill(missing, g->Int(1))}, g->Int(0)));
 }
 
-Value SegmentSum(Value data, Value ids) {
-  return Call("SegmentSum", {data, ids});
-}
+Value SegmentSum(Value data, Value ids) { return Call("SegmentSum", {data, ids}); }
 
-void SegmentSumGrad(Gradient& g) {
-  g.ReturnFirst(Gather(g.Upstream(), g.Input(1)));
-}
+void SegmentSumGrad(Gradient& g) { g.ReturnFirst(Gather(g.Upstream(), g.Input(1))); }
 REGISTER_GRADIENT("SegmentSum", SegmentSumGrad);
 
 // A row's gradient is its segment's gradient divided by the segment's size.
@@ -35,8 +31,7 @@ void SegmentMeanGrad(Gradient& g) {
   const Value data = g.Input(0), ids = g.Input(1), dy = g.Upstream();
   const Value ones = Fill(Shape(ids), g.Scalar(1, CountType(data.type())));
   const Value sizes = Gather(SegmentSum(ones, ids), ids);
-  g.Return(
-      {OverCount(Gather(dy, ids), WithTrailingAxes(sizes, data)), Value()});
+  g.Return({OverCount(Gather(dy, ids), WithTrailingAxes(sizes, data)), Value()});
 }
 REGISTER_GRADIENT("SegmentMean", SegmentMeanGrad);
 
@@ -44,19 +39,17 @@ REGISTER_GRADIENT("SegmentMean", SegmentMeanGrad);
 void SegmentExtremumGrad(Gradient& g) {
   const Value data = g.Input(0), ids = g.Input(1), dy = g.Upstream();
   const Value is_selected = Equal(data, Gather(g.Output(), ids));
-  const Value count =
-      SegmentSum(Cast(is_selected, CountType(data.type())), ids);
+  const Value count = SegmentSum(Cast(is_selected, CountType(data.type())), ids);
   const Value share = OverCount(Gather(dy, ids), Gather(count, ids));
   g.Return({Where(is_selected, share, 0), Value()});
 }
 REGISTER_GRADIENT("SegmentMax", SegmentExtremumGrad);
 REGISTER_GRADIENT("SegmentMin", SegmentExtremumGrad);
 
-// The derivative of a segment's product with respect to each of its elements x:
-// without zeros, the product divided by x; with one zero, the product of the
-// others at the zero and 0 elsewhere; with more zeros, 0. The second order is
-// right with one zero; as in Python it omits the mixed derivative for two
-// zeros. `reduce(op, values)` reduces values by segment with "Sum" or "Prod";
+// The derivative of a segment's product with respect to each of its elements x: without zeros, the
+// product divided by x; with one zero, the product of the others at the zero and 0 elsewhere; with
+// more zeros, 0. The second order is right with one zero; as in Python it omits the mixed
+// derivative for two zeros. `reduce(op, values)` reduces values by segment with "Sum" or "Prod";
 // `spread` gives each row its segment's value.
 template <typename Reduce, typename Spread>
 Value SegmentProductGrad(Gradient& g, Reduce reduce, Spread spread) {
@@ -65,8 +58,7 @@ Value SegmentProductGrad(Gradient& g, Reduce reduce, Spread spread) {
   const Value zeros = reduce("Sum", Cast(is_zero, DT_INT32));
   const Value others = Where(is_zero, 1, data);
   const Value product_of_others = spread(reduce("Prod", others));
-  const Value derivative =
-      Where(is_zero, product_of_others, spread(g.Output()) / others);
+  const Value derivative = Where(is_zero, product_of_others, spread(g.Output()) / others);
   return spread(Where(Greater(zeros, 1), 0, dy)) * Conj(derivative);
 }
 
@@ -92,9 +84,7 @@ class UnsortedRows {
         is_used_(WithTrailingAxes(GreaterEqual(ids_, 0), g.Input(0))),
         rows_(Maximum(ids_, 0)) {}
 
-  Value Spread(Value by_segment) const {
-    return Where(is_used_, Gather(by_segment, rows_), 0);
-  }
+  Value Spread(Value by_segment) const { return Where(is_used_, Gather(by_segment, rows_), 0); }
   Value is_used() const { return is_used_; }
 
  private:
@@ -108,21 +98,17 @@ void UnsortedSegmentSumGrad(Gradient& g) {
 }
 REGISTER_STAND_IN("UnsortedSegmentSum", UnsortedSegmentSumGrad);
 
-// The elements that attain the extremum share its gradient evenly. TensorFlow's
-// client gradient divides by 0 for a segment without rows, as the second order
-// shows.
+// The elements that attain the extremum share its gradient evenly. TensorFlow's client gradient
+// divides by 0 for a segment without rows, as the second order shows.
 void UnsortedSegmentExtremumGrad(Gradient& g) {
   const Value data = g.Input(0);
   if (!IsFloating(data)) return ReturnNone(g);
   const UnsortedRows rows(g);
-  const Value is_selected =
-      LogicalAnd(rows.is_used(), Equal(data, rows.Spread(g.Output())));
-  const Value count =
-      Call("UnsortedSegmentSum",
-           {Cast(is_selected, CountType(data.type())), g.Input(1), g.Input(2)});
+  const Value is_selected = LogicalAnd(rows.is_used(), Equal(data, rows.Spread(g.Output())));
+  const Value count = Call("UnsortedSegmentSum",
+                           {Cast(is_selected, CountType(data.type())), g.Input(1), g.Input(2)});
   // A selected element's count is at least 1.
-  const Value share =
-      OverCount(rows.Spread(g.Upstream()), Maximum(rows.Spread(count), 1));
+  const Value share = OverCount(rows.Spread(g.Upstream()), Maximum(rows.Spread(count), 1));
   g.ReturnFirst(Where(is_selected, share, 0));
 }
 REGISTER_STAND_IN("UnsortedSegmentMax", UnsortedSegmentExtremumGrad);
@@ -134,8 +120,7 @@ void UnsortedSegmentProdGrad(Gradient& g) {
   const Value dx = SegmentProductGrad(
       g,
       [&](const char* op, Value values) {
-        return Call(std::string("UnsortedSegment") + op,
-                    {values, ids, num_segments});
+        return Call(std::string("UnsortedSegment") + op, {values, ids, num_segments});
       },
       [&](Value by_segment) { return rows.Spread(by_segment); });
   g.Return({dx, Value(), Value()});
@@ -155,8 +140,7 @@ Segments SegmentsOf(Gradient& g) {
   const Value data = g.Input(0), ids = g.Input(1);
   const Value count = Cast(g.Input(2), ids.type());
   const Value is_used = LogicalAnd(GreaterEqual(ids, 0), Less(ids, count));
-  return {data, ids, count, WithTrailingAxes(is_used, data),
-          Where(is_used, ids, 0)};
+  return {data, ids, count, WithTrailingAxes(is_used, data), Where(is_used, ids, 0)};
 }
 
 // The segment's value for each row; 0 for rows without a segment.
@@ -164,22 +148,18 @@ Value Spread(const Segments& segments, Value by_segment) {
   return Where(segments.is_used, Gather(by_segment, segments.rows), 0);
 }
 
-void SegmentSumV2Grad(Gradient& g) {
-  g.ReturnFirst(Spread(SegmentsOf(g), g.Upstream()));
-}
+void SegmentSumV2Grad(Gradient& g) { g.ReturnFirst(Spread(SegmentsOf(g), g.Upstream())); }
 REGISTER_GRADIENT("SegmentSumV2", SegmentSumV2Grad);
 
 void SegmentExtremumV2Grad(Gradient& g) {
   const Segments segments = SegmentsOf(g);
   const Value data = segments.data;
-  const Value is_selected =
-      LogicalAnd(segments.is_used, Equal(data, Spread(segments, g.Output())));
+  const Value is_selected = LogicalAnd(segments.is_used, Equal(data, Spread(segments, g.Output())));
   const Value selected = Cast(is_selected, CountType(data.type()));
-  const Value count =
-      Call("SegmentSumV2", {selected, segments.ids, segments.count});
+  const Value count = Call("SegmentSumV2", {selected, segments.ids, segments.count});
   // A selected element's count is at least 1.
-  const Value share = OverCount(Spread(segments, g.Upstream()),
-                                Maximum(Spread(segments, count), 1));
+  const Value share =
+      OverCount(Spread(segments, g.Upstream()), Maximum(Spread(segments, count), 1));
   g.ReturnFirst(Where(is_selected, share, 0));
 }
 REGISTER_GRADIENT("SegmentMaxV2", SegmentExtremumV2Grad);
@@ -190,8 +170,7 @@ void SegmentProdV2Grad(Gradient& g) {
   g.ReturnFirst(SegmentProductGrad(
       g,
       [&](const char* op, Value values) {
-        return Call(absl::StrCat("Segment", op, "V2"),
-                    {values, segments.ids, segments.count});
+        return Call(absl::StrCat("Segment", op, "V2"), {values, segments.ids, segments.count});
       },
       [&](Value by_segment) { return Spread(segments, by_segment); }));
 }
@@ -204,19 +183,16 @@ void DynamicPartitionGrad(Gradient& g) {
   const Value data = g.Input(0), partitions = g.Input(1);
   if (!IsInexact(data)) return ReturnNone(g);
   const Value shape = Shape(partitions);
-  const Value rows =
-      Reshape(Range(g.Int(0), Size(partitions), g.Int(1)), shape);
-  const Values origins = CallAll("DynamicPartition", {rows, partitions},
-                                 g.AttrsOfOp({"num_partitions"}));
-  const Value stitched =
-      Call("ParallelDynamicStitch", {origins, g.Upstreams()});
+  const Value rows = Reshape(Range(g.Int(0), Size(partitions), g.Int(1)), shape);
+  const Values origins =
+      CallAll("DynamicPartition", {rows, partitions}, g.AttrsOfOp({"num_partitions"}));
+  const Value stitched = Call("ParallelDynamicStitch", {origins, g.Upstreams()});
   g.Return({ReshapeLike(stitched, data), Value()});
 }
 REGISTER_GRADIENT("DynamicPartition", DynamicPartitionGrad);
 
-// If several rows have the same index, the last one is in the result. The row
-// numbers, sent the same way, show which. TensorFlow's client gradient gives
-// all of them the gradient.
+// If several rows have the same index, the last one is in the result. The row numbers, sent the
+// same way, show which. TensorFlow's client gradient gives all of them the gradient.
 void DynamicStitchGrad(Gradient& g) {
   const Values indices = g.Inputs("indices"), data = g.Inputs("data");
   Values gradients(g.num_inputs());
@@ -231,15 +207,14 @@ void DynamicStitchGrad(Gradient& g) {
   const Value last = Call("DynamicStitch", {indices, numbers});
   for (size_t i = 0; i < data.size(); ++i) {
     const Value is_last = Equal(Gather(last, indices[i]), numbers[i]);
-    gradients[indices.size() + i] = Where(WithTrailingAxes(is_last, data[i]),
-                                          Gather(g.Upstream(), indices[i]), 0);
+    gradients[indices.size() + i] =
+        Where(WithTrailingAxes(is_last, data[i]), Gather(g.Upstream(), indices[i]), 0);
   }
   g.Return(gradients);
 }
 REGISTER_STAND_IN("DynamicStitch", DynamicStitchGrad);
 
-// If several rows have the same index, any of them may be in the result, and
-// nothing tells which.
+// If several rows have the same index, any of them may be in the result, and nothing tells which.
 void ParallelDynamicStitchGrad(Gradient& g) {
   const Values indices = g.Inputs("indices");
   Values gradients(g.num_inputs());

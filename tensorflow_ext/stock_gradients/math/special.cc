@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gradients of special functions. DLMF is the NIST Digital Library of
-// Mathematical Functions, https://dlmf.nist.gov.
+// Gradients of special functions. DLMF is the NIST Digital Library of Mathematical Functions,
+// https://dlmf.nist.gov.
 
 #include <cmath>
 #include <string>
@@ -14,16 +14,14 @@
 namespace tensorflow_ext {
 namespace {
 
-// y / x, and `limit` at x = 0. It never divides by zero, so derivatives of the
-// result are finite there too.
+// y / x, and `limit` at x = 0. It never divides by zero, so derivatives of the result are finite
+// there too.
 Value Quotient(Value y, Value x, double limit) {
   const Value is_zero = Equal(x, 0);
   return Where(is_zero, limit, y / Where(is_zero, 1, x));
 }
 
-Value BesselOp(const char* order, Value x) {
-  return Call(std::string("Bessel") + order, {x});
-}
+Value BesselOp(const char* order, Value x) { return Call(std::string("Bessel") + order, {x}); }
 
 // ---- Error functions and integrals.
 
@@ -41,15 +39,12 @@ void ErfGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("Erf", ErfGrad);
 
-// The inverses of erf and of the normal distribution function, whose
-// derivatives at y are 2/sqrt(pi) exp(-y^2) and 1/sqrt(2 pi) exp(-y^2/2).
-void ErfinvGrad(Gradient& g) {
-  g.Return({g.Upstream() * (kSqrtPi / 2) * Exp(Square(g.Output()))});
-}
+// The inverses of erf and of the normal distribution function, whose derivatives at y are
+// 2/sqrt(pi) exp(-y^2) and 1/sqrt(2 pi) exp(-y^2/2).
+void ErfinvGrad(Gradient& g) { g.Return({g.Upstream() * (kSqrtPi / 2) * Exp(Square(g.Output()))}); }
 REGISTER_GRADIENT("Erfinv", ErfinvGrad);
 void NdtriGrad(Gradient& g) {
-  g.Return(
-      {g.Upstream() * (kSqrtPi * M_SQRT2) * Exp(Square(g.Output()) * 0.5)});
+  g.Return({g.Upstream() * (kSqrtPi * M_SQRT2) * Exp(Square(g.Output()) * 0.5)});
 }
 REGISTER_GRADIENT("Ndtri", NdtriGrad);
 
@@ -68,13 +63,9 @@ void ExpintGrad(Gradient& g) {
 REGISTER_GRADIENT("Expint", ExpintGrad);
 
 // C'(x) = cos(pi/2 x^2), S'(x) = sin(pi/2 x^2)    (DLMF 7.2.7, 7.2.8)
-void FresnelCosGrad(Gradient& g) {
-  g.Return({g.Upstream() * Cos(M_PI_2 * Square(g.Input(0)))});
-}
+void FresnelCosGrad(Gradient& g) { g.Return({g.Upstream() * Cos(M_PI_2 * Square(g.Input(0)))}); }
 REGISTER_GRADIENT("FresnelCos", FresnelCosGrad);
-void FresnelSinGrad(Gradient& g) {
-  g.Return({g.Upstream() * Sin(M_PI_2 * Square(g.Input(0)))});
-}
+void FresnelSinGrad(Gradient& g) { g.Return({g.Upstream() * Sin(M_PI_2 * Square(g.Input(0)))}); }
 REGISTER_GRADIENT("FresnelSin", FresnelSinGrad);
 
 // spence(x) = Li2(1 - x), whose derivative is log(x) / (1 - x)    (DLMF
@@ -83,8 +74,7 @@ REGISTER_GRADIENT("FresnelSin", FresnelSinGrad);
 void SpenceGrad(Gradient& g) {
   const Value x = g.Input(0), dy = g.Upstream();
   const Value is_one = Equal(x, 1);
-  g.Return(
-      {dy * Where(is_one, (x - 3) * 0.5, Log(x) / (1 - Where(is_one, 0, x)))});
+  g.Return({dy * Where(is_one, (x - 3) * 0.5, Log(x) / (1 - Where(is_one, 0, x)))});
 }
 REGISTER_GRADIENT("Spence", SpenceGrad);
 
@@ -92,21 +82,13 @@ REGISTER_GRADIENT("Spence", SpenceGrad);
 // 10.29.3. With "e", I is scaled by exp(-|x|) and K by exp(x).
 
 // J0' = -J1, Y0' = -Y1, K0' = -K1, I0' = I1.
-void BesselJ0Grad(Gradient& g) {
-  g.Return({g.Upstream() * -BesselOp("J1", g.Input(0))});
-}
+void BesselJ0Grad(Gradient& g) { g.Return({g.Upstream() * -BesselOp("J1", g.Input(0))}); }
 REGISTER_GRADIENT("BesselJ0", BesselJ0Grad);
-void BesselY0Grad(Gradient& g) {
-  g.Return({g.Upstream() * -BesselOp("Y1", g.Input(0))});
-}
+void BesselY0Grad(Gradient& g) { g.Return({g.Upstream() * -BesselOp("Y1", g.Input(0))}); }
 REGISTER_GRADIENT("BesselY0", BesselY0Grad);
-void BesselK0Grad(Gradient& g) {
-  g.Return({g.Upstream() * -BesselOp("K1", g.Input(0))});
-}
+void BesselK0Grad(Gradient& g) { g.Return({g.Upstream() * -BesselOp("K1", g.Input(0))}); }
 REGISTER_GRADIENT("BesselK0", BesselK0Grad);
-void BesselI0Grad(Gradient& g) {
-  g.Return({g.Upstream() * BesselOp("I1", g.Input(0))});
-}
+void BesselI0Grad(Gradient& g) { g.Return({g.Upstream() * BesselOp("I1", g.Input(0))}); }
 REGISTER_GRADIENT("BesselI0", BesselI0Grad);
 
 // J1' = J0 - J1/x and I1' = I0 - I1/x, where J1/x and I1/x go to 1/2 at 0.
@@ -141,8 +123,7 @@ void BesselI0eGrad(Gradient& g) {
 REGISTER_GRADIENT("BesselI0e", BesselI0eGrad);
 void BesselI1eGrad(Gradient& g) {
   const Value x = g.Input(0), y = g.Output();
-  g.Return({g.Upstream() *
-            (BesselOp("I0e", x) - Quotient(y, x, 0.5) - Sign(x) * y)});
+  g.Return({g.Upstream() * (BesselOp("I0e", x) - Quotient(y, x, 0.5) - Sign(x) * y)});
 }
 REGISTER_GRADIENT("BesselI1e", BesselI1eGrad);
 void BesselK0eGrad(Gradient& g) {
@@ -178,29 +159,28 @@ void PolygammaGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("Polygamma", PolygammaGrad);
 
-// d/dx zeta(x, q) for q > 0 by the Euler-Maclaurin formula (DLMF 25.11.5): with
-// w = q + N and m = 12,
+// d/dx zeta(x, q) for q > 0 by the Euler-Maclaurin formula (DLMF 25.11.5): with w = q + N and m =
+// 12,
 //   zeta = sum_{k < N} (q + k)^-x + w^-x T,
 //   T = w / (x - 1) + 1 / 2 + sum_{j = 1}^m B_2j / (2j)! P_j,
 //   P_j = x (x + 1) ... (x + 2j - 2) / w^(2j - 1),
-// and each part is differentiated. P_j is element 2j - 2 of a cumulative
-// product, whose odd elements have the coefficient 0.
+// and each part is differentiated. P_j is element 2j - 2 of a cumulative product, whose odd
+// elements have the coefficient 0.
 Value ZetaByExponent(Value exponent, Value offset) {
   constexpr int kDirect = 10;
   // B_2j / (2j)!    (DLMF 24.2.1; those of 24.2(iii))
-  constexpr double kCoefficients[] = {
-      1 / 12.,
-      -1 / 720.,
-      1 / 30240.,
-      -1 / 1209600.,
-      1 / 47900160.,
-      -691 / 1307674368000.,
-      1 / 74724249600.,
-      -3617 / 10670622842880000.,
-      43867 / 5109094217170944000.,
-      -174611 / 802857662698291200000.,
-      77683 / 14101100039391805440000.,
-      -236364091 / 1693824136731743669452800000.};
+  constexpr double kCoefficients[] = {1 / 12.,
+                                      -1 / 720.,
+                                      1 / 30240.,
+                                      -1 / 1209600.,
+                                      1 / 47900160.,
+                                      -691 / 1307674368000.,
+                                      1 / 74724249600.,
+                                      -3617 / 10670622842880000.,
+                                      43867 / 5109094217170944000.,
+                                      -174611 / 802857662698291200000.,
+                                      77683 / 14101100039391805440000.,
+                                      -236364091 / 1693824136731743669452800000.};
   std::vector<double> coefficients, direct, steps;
   for (const double coefficient : kCoefficients) {
     if (!coefficients.empty()) coefficients.push_back(0);
@@ -222,8 +202,7 @@ Value ZetaByExponent(Value exponent, Value offset) {
   const Value logarithms = Call("Cumsum", {Reciprocal(shifted), last});
   const Value series = vector(coefficients) * products;
   const Value tail = w / (x - 1) + 0.5 + Sum(series, last, true);
-  const Value tail_by_x =
-      Sum(series * logarithms, last, true) - w / Square(x - 1);
+  const Value tail_by_x = Sum(series * logarithms, last, true) - w / Square(x - 1);
   const Value sum = -Sum(Log(base) * Exp(-x * Log(base)), last) +
                     Sum(Exp(-x * log_w) * (tail_by_x - log_w * tail), last);
   return Cast(sum, exponent.type());

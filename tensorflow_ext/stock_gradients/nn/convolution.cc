@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A convolution y = f * x is linear in the image x and in the filter f. Its two
-// gradients are linear as well, and adjoints of each other. Each of the three
-// ops is the gradient of the other two, with the upstream gradient in place of
-// the differentiated input.
+// A convolution y = f * x is linear in the image x and in the filter f. Its two gradients are
+// linear as well, and adjoints of each other. Each of the three ops is the gradient of the other
+// two, with the upstream gradient in place of the differentiated input.
 //
-// If there is nothing to sum, some TensorFlow kernels return unwritten memory.
-// Their result is then multiplied by 0 with MulNoNan.
+// If there is nothing to sum, some TensorFlow kernels return unwritten memory. Their result is then
+// multiplied by 0 with MulNoNan.
 
 #include <cstdint>
 #include <string>
@@ -27,18 +26,14 @@ struct Convolution {
   std::vector<std::string> names_of_attributes;
   bool writes_empty_sums;
 
-  Attributes AttributesOf(Gradient& g) const {
-    return g.AttrsOfOp(names_of_attributes);
-  }
+  Attributes AttributesOf(Gradient& g) const { return g.AttrsOfOp(names_of_attributes); }
   Value Forward(Value x, Value f, const Attributes& attributes) const {
     return OrZeros(Call(forward, {x, f}, attributes), x, f);
   }
-  Value InputGradient(Value x_shape, Value f, Value dy,
-                      const Attributes& attributes) const {
+  Value InputGradient(Value x_shape, Value f, Value dy, const Attributes& attributes) const {
     return OrZeros(Call(backprop_input, {x_shape, f, dy}, attributes), f, dy);
   }
-  Value FilterGradient(Value x, Value f_shape, Value dy,
-                       const Attributes& attributes) const {
+  Value FilterGradient(Value x, Value f_shape, Value dy, const Attributes& attributes) const {
     return OrZeros(Call(backprop_filter, {x, f_shape, dy}, attributes), x, dy);
   }
 
@@ -52,13 +47,12 @@ struct Convolution {
 };
 
 const Convolution& Conv2D() {
-  static const auto* const conv =
-      new Convolution{"Conv2D",
-                      "Conv2DBackpropInput",
-                      "Conv2DBackpropFilter",
-                      {"strides", "use_cudnn_on_gpu", "padding",
-                       "explicit_paddings", "data_format", "dilations"},
-                      true};
+  static const auto* const conv = new Convolution{
+      "Conv2D",
+      "Conv2DBackpropInput",
+      "Conv2DBackpropFilter",
+      {"strides", "use_cudnn_on_gpu", "padding", "explicit_paddings", "data_format", "dilations"},
+      true};
   return *conv;
 }
 const Convolution& Conv3D() {
@@ -71,12 +65,12 @@ const Convolution& Conv3D() {
   return *conv;
 }
 const Convolution& Depthwise() {
-  static const auto* const conv = new Convolution{
-      "DepthwiseConv2dNative",
-      "DepthwiseConv2dNativeBackpropInput",
-      "DepthwiseConv2dNativeBackpropFilter",
-      {"strides", "padding", "explicit_paddings", "data_format", "dilations"},
-      false};
+  static const auto* const conv =
+      new Convolution{"DepthwiseConv2dNative",
+                      "DepthwiseConv2dNativeBackpropInput",
+                      "DepthwiseConv2dNativeBackpropFilter",
+                      {"strides", "padding", "explicit_paddings", "data_format", "dilations"},
+                      false};
   return *conv;
 }
 
@@ -88,9 +82,8 @@ void ForwardGrad(Gradient& g, const Convolution& conv) {
             conv.FilterGradient(x, shapes[1], dy, attributes)});
 }
 
-// The upstream gradient is a change dx of the image. Input 0 is the image's
-// shape or, in some forms of the op, an image that only gives the shape. The
-// same holds for input 1 in the next function.
+// The upstream gradient is a change dx of the image. Input 0 is the image's shape or, in some forms
+// of the op, an image that only gives the shape. The same holds for input 1 in the next function.
 void BackpropInputGrad(Gradient& g, const Convolution& conv) {
   const Value f = g.Input(1), dy = g.Input(2), dx = g.Upstream();
   const Attributes attributes = conv.AttributesOf(g);
@@ -102,8 +95,8 @@ void BackpropInputGrad(Gradient& g, const Convolution& conv) {
 void BackpropFilterGrad(Gradient& g, const Convolution& conv) {
   const Value x = g.Input(0), dy = g.Input(2), df = g.Upstream();
   const Attributes attributes = conv.AttributesOf(g);
-  g.Return({conv.InputGradient(Shape(x), df, dy, attributes), Value(),
-            conv.Forward(x, df, attributes)});
+  g.Return(
+      {conv.InputGradient(Shape(x), df, dy, attributes), Value(), conv.Forward(x, df, attributes)});
 }
 
 // TensorFlow's client gradient drops explicit_paddings and dilations.
@@ -131,40 +124,29 @@ REGISTER_GRADIENT("Conv2DBackpropFilterV2", Conv2DBackpropFilterGrad);
 
 // These have no data_format: channels are last.
 const Convolution& OldConv3D() {
-  static const auto* const conv =
-      new Convolution{"Conv3D",
-                      "Conv3DBackpropInputV2",
-                      "Conv3DBackpropFilterV2",
-                      {"strides", "padding", "dilations"},
-                      false};
+  static const auto* const conv = new Convolution{"Conv3D",
+                                                  "Conv3DBackpropInputV2",
+                                                  "Conv3DBackpropFilterV2",
+                                                  {"strides", "padding", "dilations"},
+                                                  false};
   return *conv;
 }
-void OldConv3DBackpropInputGrad(Gradient& g) {
-  BackpropInputGrad(g, OldConv3D());
-}
-void OldConv3DBackpropFilterGrad(Gradient& g) {
-  BackpropFilterGrad(g, OldConv3D());
-}
+void OldConv3DBackpropInputGrad(Gradient& g) { BackpropInputGrad(g, OldConv3D()); }
+void OldConv3DBackpropFilterGrad(Gradient& g) { BackpropFilterGrad(g, OldConv3D()); }
 REGISTER_GRADIENT("Conv3DBackpropInput", OldConv3DBackpropInputGrad);
 REGISTER_GRADIENT("Conv3DBackpropFilter", OldConv3DBackpropFilterGrad);
 
 void DepthwiseGrad(Gradient& g) { ForwardGrad(g, Depthwise()); }
 // TensorFlow's client gradient leaves the same memory unwritten as the kernels.
 REGISTER_STAND_IN("DepthwiseConv2dNative", DepthwiseGrad);
-void DepthwiseBackpropInputGrad(Gradient& g) {
-  BackpropInputGrad(g, Depthwise());
-}
-void DepthwiseBackpropFilterGrad(Gradient& g) {
-  BackpropFilterGrad(g, Depthwise());
-}
-REGISTER_GRADIENT("DepthwiseConv2dNativeBackpropInput",
-                  DepthwiseBackpropInputGrad);
-REGISTER_GRADIENT("DepthwiseConv2dNativeBackpropFilter",
-                  DepthwiseBackpropFilterGrad);
+void DepthwiseBackpropInputGrad(Gradient& g) { BackpropInputGrad(g, Depthwise()); }
+void DepthwiseBackpropFilterGrad(Gradient& g) { BackpropFilterGrad(g, Depthwise()); }
+REGISTER_GRADIENT("DepthwiseConv2dNativeBackpropInput", DepthwiseBackpropInputGrad);
+REGISTER_GRADIENT("DepthwiseConv2dNativeBackpropFilter", DepthwiseBackpropFilterGrad);
 
-// Conv is Conv2D or Conv3D, as `strides` tells, for images with any number of
-// batch axes. They differ in explicit paddings, which Conv3D does not have: pad
-// the image before, and crop its gradient.
+// Conv is Conv2D or Conv3D, as `strides` tells, for images with any number of batch axes. They
+// differ in explicit paddings, which Conv3D does not have: pad the image before, and crop its
+// gradient.
 void ConvGrad(Gradient& g) {
   const Value x = g.Input(0), f = g.Input(1), zero = g.Int(0);
   if (!IsFloating(x)) return ReturnNone(g);
@@ -180,13 +162,11 @@ void ConvGrad(Gradient& g) {
   const bool is_padded = g.Attr<std::string>("padding") == "EXPLICIT";
   auto dilations = g.Attr<std::vector<int64_t>>("dilations");
   if (dilations.empty()) dilations.assign(rank, 1);
-  const std::string format =
-      is_2d ? (is_last ? "NHWC" : "NCHW") : (is_last ? "NDHWC" : "NCDHW");
-  const Attributes attributes = {
-      {"strides", strides},
-      {"dilations", dilations},
-      {"data_format", format},
-      {"padding", is_padded ? "VALID" : g.Attr<std::string>("padding")}};
+  const std::string format = is_2d ? (is_last ? "NHWC" : "NCHW") : (is_last ? "NDHWC" : "NCDHW");
+  const Attributes attributes = {{"strides", strides},
+                                 {"dilations", dilations},
+                                 {"data_format", format},
+                                 {"padding", is_padded ? "VALID" : g.Attr<std::string>("padding")}};
 
   const int64_t batch_dims = g.Attr<int64_t>("batch_dims");
   const auto with_one_batch_axis = [&](Value v) {
@@ -215,24 +195,20 @@ void ConvGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("Conv", ConvGrad);
 
-// A convolution of an image that is optionally resized, and padded with its
-// mirror image, in one op. `unresized` is the adjoint of the resizing.
+// A convolution of an image that is optionally resized, and padded with its mirror image, in one
+// op. `unresized` is the adjoint of the resizing.
 template <typename Unresized>
-void MirroredConvGrad(Gradient& g, Value resized, Value paddings, Value f,
-                      Unresized unresized) {
+void MirroredConvGrad(Gradient& g, Value resized, Value paddings, Value f, Unresized unresized) {
   const Value dy = g.Upstream();
   const Attributes mirror = g.AttrsOfOp({"mode"});
   const Attributes window = g.AttrsOfOp({"strides", "padding"});
   const Value padded = g.Call("MirrorPad", {resized, paddings}, mirror);
   const Values shapes = CallAll("ShapeN", {Values{padded, f}});
-  const Value by_padded =
-      g.Call(Conv2D().backprop_input, {shapes[0], f, dy}, window);
-  const Value by_resized =
-      g.Call("MirrorPadGrad", {by_padded, paddings}, mirror);
+  const Value by_padded = g.Call(Conv2D().backprop_input, {shapes[0], f, dy}, window);
+  const Value by_resized = g.Call("MirrorPadGrad", {by_padded, paddings}, mirror);
   Values gradients(g.num_inputs());
   gradients.front() = unresized(by_resized);
-  gradients.back() =
-      g.Call(Conv2D().backprop_filter, {padded, shapes[1], dy}, window);
+  gradients.back() = g.Call(Conv2D().backprop_filter, {padded, shapes[1], dy}, window);
   g.Return(gradients);
 }
 
@@ -244,18 +220,16 @@ REGISTER_GRADIENT("FusedPadConv2D", FusedPadConv2DGrad);
 
 void FusedResizeAndPadConv2DGrad(Gradient& g) {
   const Value x = g.Input(0);
-  const Attributes corners = {
-      {"align_corners", g.Attr<bool>("resize_align_corners")}};
-  const Value resized =
-      Cast(Call("ResizeBilinear", {x, g.Input(1)}, corners), x.type());
+  const Attributes corners = {{"align_corners", g.Attr<bool>("resize_align_corners")}};
+  const Value resized = Cast(Call("ResizeBilinear", {x, g.Input(1)}, corners), x.type());
   MirroredConvGrad(g, resized, g.Input(2), g.Input(3), [&](Value by_resized) {
     return Call("ResizeBilinearGrad", {Cast(by_resized, DT_FLOAT), x}, corners);
   });
 }
 REGISTER_GRADIENT("FusedResizeAndPadConv2D", FusedResizeAndPadConv2DGrad);
 
-// The bias gradient is a sum over all axes but the channels', so its gradient
-// repeats the upstream gradient over them.
+// The bias gradient is a sum over all axes but the channels', so its gradient repeats the upstream
+// gradient over them.
 void BiasAddGradGrad(Gradient& g) {
   const Value shape = Shape(g.Input(0));
   Value dd = g.Upstream();

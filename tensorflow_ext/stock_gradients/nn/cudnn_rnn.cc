@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Recurrent layers of cuDNN. Their gradient op takes all inputs and outputs of
-// the forward op; it has no gradient itself.
+// Recurrent layers of cuDNN. Their gradient op takes all inputs and outputs of the forward op; it
+// has no gradient itself.
 
 #include <initializer_list>
 #include <string>
@@ -14,17 +14,15 @@
 namespace tensorflow_ext {
 namespace {
 
-Attributes LayerAttributes(Gradient& g,
-                           std::initializer_list<const char*> more_attributes) {
+Attributes LayerAttributes(Gradient& g, std::initializer_list<const char*> more_attributes) {
   std::vector<std::string> attributes = {"rnn_mode", "input_mode", "direction",
                                          "dropout",  "seed",       "seed2"};
-  attributes.insert(attributes.end(), more_attributes.begin(),
-                    more_attributes.end());
+  attributes.insert(attributes.end(), more_attributes.begin(), more_attributes.end());
   return g.AttrsOfOp(attributes);
 }
 
-// The op's outputs are output, output_h and output_c, which have gradients,
-// then reserve_space and, from V2 on, host_reserved.
+// The op's outputs are output, output_h and output_c, which have gradients, then reserve_space and,
+// from V2 on, host_reserved.
 void CudnnRnn(Gradient& g, const char* gradient_op,
               std::initializer_list<const char*> more_attributes) {
   if (!g.Attr<bool>("is_training")) {
@@ -38,17 +36,14 @@ void CudnnRnn(Gradient& g, const char* gradient_op,
   for (int i = 0; i < 3; ++i) inputs.push_back(g.Output(i));
   for (int i = 0; i < 3; ++i) inputs.push_back(g.Upstream(i));
   for (int i = 3; i < g.num_outputs(); ++i) inputs.push_back(g.Output(i));
-  Values gradients =
-      CallAll(gradient_op, inputs, LayerAttributes(g, more_attributes));
+  Values gradients = CallAll(gradient_op, inputs, LayerAttributes(g, more_attributes));
   gradients.resize(4);
   gradients.resize(g.num_inputs());  // V3's sequence_lengths has no gradient
   g.Return(gradients);
 }
 void CudnnRnnGrad(Gradient& g) { CudnnRnn(g, "CudnnRNNBackprop", {}); }
 void CudnnRnnV2Grad(Gradient& g) { CudnnRnn(g, "CudnnRNNBackpropV2", {}); }
-void CudnnRnnV3Grad(Gradient& g) {
-  CudnnRnn(g, "CudnnRNNBackpropV3", {"num_proj", "time_major"});
-}
+void CudnnRnnV3Grad(Gradient& g) { CudnnRnn(g, "CudnnRNNBackpropV3", {"num_proj", "time_major"}); }
 REGISTER_GRADIENT("CudnnRNN", CudnnRnnGrad);
 REGISTER_GRADIENT("CudnnRNNV2", CudnnRnnV2Grad);
 REGISTER_GRADIENT("CudnnRNNV3", CudnnRnnV3Grad);
@@ -59,32 +54,28 @@ REGISTER_GRADIENT("CudnnRNNV3", CudnnRnnV3Grad);
 
 void ReturnParts(Gradient& g, const char* op, const Attributes& attributes) {
   Values gradients(3);
-  const Values parts = g.CallAll(
-      op, {g.Input(0), g.Input(1), g.Input(2), g.Upstream()}, attributes);
+  const Values parts =
+      g.CallAll(op, {g.Input(0), g.Input(1), g.Input(2), g.Upstream()}, attributes);
   gradients.insert(gradients.end(), parts.begin(), parts.end());
   g.Return(gradients);
 }
 
-void ReturnWhole(Gradient& g, const char* op, int64_t num_weights,
-                 const Attributes& attributes) {
+void ReturnWhole(Gradient& g, const char* op, int64_t num_weights, const Attributes& attributes) {
   const Values parts = g.Upstreams();
   const Values weights(parts.begin(), parts.begin() + num_weights);
   const Values biases(parts.begin() + num_weights, parts.end());
   g.Return({Value(), Value(), Value(),
-            g.Call(op, {g.Input(0), g.Input(1), g.Input(2), weights, biases},
-                   attributes)});
+            g.Call(op, {g.Input(0), g.Input(1), g.Input(2), weights, biases}, attributes)});
 }
 
 void CanonicalToParamsGrad(Gradient& g) {
-  ReturnParts(g, "CudnnRNNParamsToCanonical",
-              LayerAttributes(g, {"num_params"}));
+  ReturnParts(g, "CudnnRNNParamsToCanonical", LayerAttributes(g, {"num_params"}));
 }
 REGISTER_GRADIENT("CudnnRNNCanonicalToParams", CanonicalToParamsGrad);
 
 void CanonicalToParamsV2Grad(Gradient& g) {
   ReturnParts(g, "CudnnRNNParamsToCanonicalV2",
-              LayerAttributes(
-                  g, {"num_params_weights", "num_params_biases", "num_proj"}));
+              LayerAttributes(g, {"num_params_weights", "num_params_biases", "num_proj"}));
 }
 REGISTER_GRADIENT("CudnnRNNCanonicalToParamsV2", CanonicalToParamsV2Grad);
 
@@ -95,8 +86,7 @@ void ParamsToCanonicalGrad(Gradient& g) {
 REGISTER_GRADIENT("CudnnRNNParamsToCanonical", ParamsToCanonicalGrad);
 
 void ParamsToCanonicalV2Grad(Gradient& g) {
-  ReturnWhole(g, "CudnnRNNCanonicalToParamsV2",
-              g.Attr<int64_t>("num_params_weights"),
+  ReturnWhole(g, "CudnnRNNCanonicalToParamsV2", g.Attr<int64_t>("num_params_weights"),
               LayerAttributes(g, {"num_proj"}));
 }
 REGISTER_GRADIENT("CudnnRNNParamsToCanonicalV2", ParamsToCanonicalV2Grad);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Grayscale dilation, y = max over the filter of x + f. The gradient goes to
-// the elements that attain the maximum. The ops that compute it are linear in
-// their upstream gradient, and their gradients are the upstream gradients at
-// the argmax, which counts as constant.
+// Grayscale dilation, y = max over the filter of x + f. The gradient goes to the elements that
+// attain the maximum. The ops that compute it are linear in their upstream gradient, and their
+// gradients are the upstream gradients at the argmax, which counts as constant.
 
 #include <cstdint>
 #include <limits>
@@ -38,8 +37,8 @@ struct Windows {
       const Value padding = (count - 1) * stride + (taps - 1) * rate + 1 - size;
       begin = begin - FloorDiv(Maximum(padding, 0), 2);
     }
-    index = ExpandDims(begin, g.Int(1)) +
-            ExpandDims(rate * Range(g.Int(0), taps, g.Int(1)), g.Int(0));
+    index =
+        ExpandDims(begin, g.Int(1)) + ExpandDims(rate * Range(g.Int(0), taps, g.Int(1)), g.Int(0));
     inside = LogicalAnd(GreaterEqual(index, 0), Less(index, size));
   }
   // The positions `i`, limited to the input.
@@ -52,8 +51,8 @@ struct Windows {
   Value inside;  // true if in the input, [count, taps]
 };
 
-// For each output, the number of the filter element that attains the maximum
-// (the first one of equals): [batch, rows, columns, channels].
+// For each output, the number of the filter element that attains the maximum (the first one of
+// equals): [batch, rows, columns, channels].
 Value Winners(Gradient& g, const Windows& rows, const Windows& columns) {
   const Value x = g.Input(0), f = g.Input(1);
   const auto expand = [&](Value v, const std::vector<int64_t>& axes) {
@@ -61,15 +60,13 @@ Value Winners(Gradient& g, const Windows& rows, const Windows& columns) {
     return v;
   };
   // [batch, rows, taps, columns, taps, channels], for the filter from axis 1.
-  const Value under = Gather(Gather(x, rows.Within(rows.index), 1),
-                             columns.Within(columns.index), 3);
-  const Value inside =
-      LogicalAnd(expand(rows.inside, {2, 3, 4}), expand(columns.inside, {2}));
-  const Value sums = Where(inside, under + expand(f, {0, 2}),
-                           -std::numeric_limits<double>::infinity());
+  const Value under =
+      Gather(Gather(x, rows.Within(rows.index), 1), columns.Within(columns.index), 3);
+  const Value inside = LogicalAnd(expand(rows.inside, {2, 3, 4}), expand(columns.inside, {2}));
+  const Value sums =
+      Where(inside, under + expand(f, {0, 2}), -std::numeric_limits<double>::infinity());
   const Value together = Transpose(sums, g.Ints({0, 1, 3, 5, 2, 4}));
-  const Value flat =
-      Reshape(together, Concat({Shape(g.Input(2)), g.Ints({-1})}, g.Int(0)));
+  const Value flat = Reshape(together, Concat({Shape(g.Input(2)), g.Ints({-1})}, g.Int(0)));
   return Call("ArgMax", {flat, g.Int(-1)}, {{"output_type", DT_INT32}});
 }
 
@@ -89,9 +86,7 @@ Value At(Gradient& g, Value from, const Values& places) {
   return GatherNd(from, Pack(spread, -1));
 }
 
-void ReturnByUpstream(Gradient& g, Value by_upstream) {
-  g.Return({Value(), Value(), by_upstream});
-}
+void ReturnByUpstream(Gradient& g, Value by_upstream) { g.Return({Value(), Value(), by_upstream}); }
 
 void Dilation2DBackpropInputGrad(Gradient& g) {
   if (!IsFloating(g.Upstream())) return ReturnNone(g);
@@ -100,14 +95,11 @@ void Dilation2DBackpropInputGrad(Gradient& g) {
   const auto winning = [&](const Windows& windows, Value tap, int axis) {
     std::vector<int64_t> shape(4, 1);
     shape[axis] = -1;
-    return windows.Within(Reshape(windows.begin, g.Ints(shape)) +
-                          windows.rate * tap);
+    return windows.Within(Reshape(windows.begin, g.Ints(shape)) + windows.rate * tap);
   };
-  ReturnByUpstream(
-      g,
-      At(g, g.Upstream(),
-         {Along(g, 0), winning(rows, FloorDiv(winners, columns.taps), 1),
-          winning(columns, FloorMod(winners, columns.taps), 2), Along(g, 3)}));
+  ReturnByUpstream(g, At(g, g.Upstream(),
+                         {Along(g, 0), winning(rows, FloorDiv(winners, columns.taps), 1),
+                          winning(columns, FloorMod(winners, columns.taps), 2), Along(g, 3)}));
 }
 REGISTER_GRADIENT("Dilation2DBackpropInput", Dilation2DBackpropInputGrad);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pooling over cells of random sizes (Graham, "Fractional max-pooling", 2014).
-// Cell r covers the rows sequence[r] to sequence[r + 1] - 1, and the next row
-// too if cells overlap; the same holds for columns. The gradient ops are linear
-// in their upstream gradient, and their gradients pool over the same cells.
+// Pooling over cells of random sizes (Graham, "Fractional max-pooling", 2014). Cell r covers the
+// rows sequence[r] to sequence[r + 1] - 1, and the next row too if cells overlap; the same holds
+// for columns. The gradient ops are linear in their upstream gradient, and their gradients pool
+// over the same cells.
 
 #include <vector>
 
@@ -18,24 +18,22 @@ namespace {
 void FractionalAvgPoolForwardGrad(Gradient& g) {
   const Value x = g.Input(0);
   if (!IsFloating(x)) return ReturnNone(g);
-  g.Return({Call("FractionalAvgPoolGrad",
-                 {Shape(x, DT_INT64), g.Upstream(), g.Output(1), g.Output(2)},
-                 g.AttrsOfOp({"overlapping"}))});
+  g.Return(
+      {Call("FractionalAvgPoolGrad", {Shape(x, DT_INT64), g.Upstream(), g.Output(1), g.Output(2)},
+            g.AttrsOfOp({"overlapping"}))});
 }
 REGISTER_GRADIENT("FractionalAvgPool", FractionalAvgPoolForwardGrad);
 void FractionalMaxPoolForwardGrad(Gradient& g) {
   const Value x = g.Input(0);
   if (!IsFloating(x)) return ReturnNone(g);
-  g.Return({Call("FractionalMaxPoolGrad",
-                 {x, g.Output(), g.Upstream(), g.Output(1), g.Output(2)},
+  g.Return({Call("FractionalMaxPoolGrad", {x, g.Output(), g.Upstream(), g.Output(1), g.Output(2)},
                  g.AttrsOfOp({"overlapping"}))});
 }
 REGISTER_GRADIENT("FractionalMaxPool", FractionalMaxPoolForwardGrad);
 
-// FractionalMaxPoolGrad(x, y, dy, rows, columns) adds each dy to the maximum of
-// its cell. The op shows these positions if it gets cell numbers in place of
-// dy. If cells overlap, only every second row and column is used at a time,
-// because an element may be the maximum of neighbouring cells.
+// FractionalMaxPoolGrad(x, y, dy, rows, columns) adds each dy to the maximum of its cell. The op
+// shows these positions if it gets cell numbers in place of dy. If cells overlap, only every second
+// row and column is used at a time, because an element may be the maximum of neighbouring cells.
 void FractionalMaxPoolGradGrad(Gradient& g) {
   const Value dy = g.Input(2), dd = g.Upstream();
   if (!IsFloating(dy)) return ReturnNone(g);
@@ -46,18 +44,16 @@ void FractionalMaxPoolGradGrad(Gradient& g) {
   const auto exact = [](Value v) { return Cast(v, DT_DOUBLE); };
   const Value x = exact(g.Input(0)), y = exact(g.Input(1));
   const Value first = g.Scalar(1, DT_INT64);
-  const Value numbers =
-      exact(Reshape(Range(first, count + first, first), shape));
+  const Value numbers = exact(Reshape(Range(first, count + first, first), shape));
   const auto parity = [&](int axis, const std::vector<int64_t>& along) {
     const Value index = Range(g.Int(0), Element(shape, axis), one);
     return exact(FloorMod(Reshape(index, g.Ints(along)), 2));
   };
   const auto winners = [&](Value cells) {
-    const Value places = g.Call(g.op(), {x, y, cells, g.Input(3), g.Input(4)},
-                                g.AttrsOfOp({"overlapping"}));
+    const Value places =
+        g.Call(g.op(), {x, y, cells, g.Input(3), g.Input(4)}, g.AttrsOfOp({"overlapping"}));
     const Value ids = Cast(places, DT_INT64) - first;  // -1 is ignored
-    return Call("UnsortedSegmentSum",
-                {Reshape(dd, all), Reshape(ids, all), count});
+    return Call("UnsortedSegmentSum", {Reshape(dd, all), Reshape(ids, all), count});
   };
   Values parts;
   if (overlapping) {
@@ -77,8 +73,8 @@ void FractionalMaxPoolGradGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("FractionalMaxPoolGrad", FractionalMaxPoolGradGrad);
 
-// FractionalAvgPoolGrad(shape of x, dy, rows, columns) spreads each dy over its
-// cell. The mean over cells is a product with one matrix for each axis.
+// FractionalAvgPoolGrad(shape of x, dy, rows, columns) spreads each dy over its cell. The mean over
+// cells is a product with one matrix for each axis.
 void FractionalAvgPoolGradGrad(Gradient& g) {
   const Value dy = g.Input(1), dd = g.Upstream();
   if (!IsFloating(dy)) return ReturnNone(g);
@@ -87,21 +83,18 @@ void FractionalAvgPoolGradGrad(Gradient& g) {
   const Value zero = g.Scalar(0, DT_INT64), one = g.Scalar(1, DT_INT64);
   const auto means = [&](int axis, Value ends) {
     // TensorFlow infers one end too few, so hide the shape from it.
-    const Value sequence =
-        g.Call("PlaceholderWithDefault", {ends}, {{"shape", AnyShape()}});
+    const Value sequence = g.Call("PlaceholderWithDefault", {ends}, {{"shape", AnyShape()}});
     const Value size = Element(shape, axis);
     const auto column = [&](Value v) { return ExpandDims(v, g.Int(1)); };
     const Value start = column(SliceVector(sequence, 0, -1));
     const Value next = column(SliceVector(sequence, 1, kToTheEnd));
     const Value end = Minimum(overlapping ? next + one : next, size);
     const Value index = Range(zero, size, one);
-    const Value inside =
-        LogicalAnd(GreaterEqual(index, start), Less(index, end));
+    const Value inside = LogicalAnd(GreaterEqual(index, start), Less(index, end));
     return Cast(inside, dy.type()) / Cast(end - start, dy.type());
   };
   const Value by_rows = Einsum("hi,bijc->bhjc", {means(1, g.Input(2)), dd});
-  const Value means_of_cells =
-      Einsum("wj,bhjc->bhwc", {means(2, g.Input(3)), by_rows});
+  const Value means_of_cells = Einsum("wj,bhjc->bhwc", {means(2, g.Input(3)), by_rows});
   g.Return({Value(), means_of_cells, Value(), Value()});
 }
 REGISTER_GRADIENT("FractionalAvgPoolGrad", FractionalAvgPoolGradGrad);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Local response normalization (Krizhevsky et al., 2012, section 3.3) over the
-// channels: y = x s^-beta with s = bias + alpha W(x^2), where W sums the
-// channels at most depth_radius away. W is symmetric, so
+// Local response normalization (Krizhevsky et al., 2012, section 3.3) over the channels: y = x
+// s^-beta with s = bias + alpha W(x^2), where W sums the channels at most depth_radius away. W is
+// symmetric, so
 //
 //   dx = dy s^-beta - 2 alpha beta x W(dy y / s).
 
@@ -24,8 +24,7 @@ REGISTER_STAND_IN("LRN", LrnGrad);
 
 // With the upstream gradient w for dx, and q = W(w x), the function
 //   sum w dx = sum (w dy s^-beta - 2 alpha beta q dy y / s)
-// is differentiated with respect to dy, x and y, which counts as a separate
-// input.
+// is differentiated with respect to dy, x and y, which counts as a separate input.
 void LrnGradGrad(Gradient& g) {
   const Value dy = g.Input(0), x = g.Input(1), y = g.Input(2);
   const Value w = g.Upstream();
@@ -33,9 +32,8 @@ void LrnGradGrad(Gradient& g) {
   const int64_t radius = g.Attr<int64_t>("depth_radius");
   const Value channels = Element(Shape(x), 3);
   const Value band = Minimum(channels, radius);
-  const Value near = Call(
-      "MatrixBandPart",
-      {Fill(Pack({channels, channels}), g.Scalar(1, x.type())), band, band});
+  const Value near =
+      Call("MatrixBandPart", {Fill(Pack({channels, channels}), g.Scalar(1, x.type())), band, band});
   const auto window = [&](Value v) { return MatMul(v, near); };
 
   const Value s = g.Attr<float>("bias") + alpha * window(Square(x));
@@ -43,8 +41,7 @@ void LrnGradGrad(Gradient& g) {
   const Value q = window(w * x);
   const double both = 2 * alpha * beta;
   const Value by_s = dy * (both * q * y / Square(s) - beta * w * factor / s);
-  const Value by_x =
-      2 * alpha * x * window(by_s) - both * w * window(dy * y / s);
+  const Value by_x = 2 * alpha * x * window(by_s) - both * w * window(dy * y / s);
   g.Return({w * factor - both * q * y / s, by_x, -both * q * dy / s});
 }
 REGISTER_GRADIENT("LRNGrad", LrnGradGrad);

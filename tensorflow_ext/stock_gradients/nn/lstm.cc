@@ -10,21 +10,18 @@
 namespace tensorflow_ext {
 namespace {
 
-// TensorFlow's op takes gradients for cs and h. A gradient for co is one for
-// cs. A gradient for a gate is one for its argument: [x h_prev] w + b plus the
-// peepholes. So it is one for x, w, b, the peepholes' weights, and h and cs of
-// the step before.
+// TensorFlow's op takes gradients for cs and h. A gradient for co is one for cs. A gradient for a
+// gate is one for its argument: [x h_prev] w + b plus the peepholes. So it is one for x, w, b, the
+// peepholes' weights, and h and cs of the step before.
 void BlockLstm(Gradient& g, const char* gradient_op) {
   const Layer layer(g, false);
   const LstmCell& cell = layer.cell;
   const LstmPeepholes& peepholes = layer.peepholes;
   const auto upstream = [&](int i) { return layer.OfRun(g.Upstream(i)); };
-  const LstmGates d = {
-      upstream(0) * LogisticSlope(cell.i), upstream(4) * TanhSlope(cell.ci),
-      upstream(2) * LogisticSlope(cell.f), upstream(3) * LogisticSlope(cell.o)};
+  const LstmGates d = {upstream(0) * LogisticSlope(cell.i), upstream(4) * TanhSlope(cell.ci),
+                       upstream(2) * LogisticSlope(cell.f), upstream(3) * LogisticSlope(cell.o)};
   const Value gates = d.Concatenated(layer.is_icfo);
-  const auto [dx, dh_prev] =
-      Apart(Einsum("tbj,ij->tbi", {gates, layer.w}), layer.x);
+  const auto [dx, dh_prev] = Apart(Einsum("tbj,ij->tbi", {gates, layer.w}), layer.x);
 
   Value dcs = g.Upstream(1) + upstream(5) * TanhSlope(cell.co);
   Value dh = g.Upstream(6) + After(dh_prev);
@@ -39,8 +36,7 @@ void BlockLstm(Gradient& g, const char* gradient_op) {
   for (int i = 0; i < g.num_outputs(); ++i) inputs.push_back(g.Output(i));
   inputs.push_back(dcs);
   inputs.push_back(dh);
-  const Values by_states =
-      CallAll(gradient_op, inputs, g.AttrsOfOp({"use_peephole"}));
+  const Values by_states = CallAll(gradient_op, inputs, g.AttrsOfOp({"use_peephole"}));
 
   Values gradients = {Value(),
                       by_states[0] + dx,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gradient of the gradient of a layer of LSTM cells. BlockLSTMGrad runs a
-// linear recurrence from the last step to the first, with the coefficients i,
-// f, o, ci, co and w. No other op runs one, so its own gradient uses it for its
-// recurrences.
+// The gradient of the gradient of a layer of LSTM cells. BlockLSTMGrad runs a linear recurrence
+// from the last step to the first, with the coefficients i, f, o, ci, co and w. No other op runs
+// one, so its own gradient uses it for its recurrences.
 
 #include <vector>
 
@@ -13,9 +12,7 @@
 namespace tensorflow_ext {
 namespace {
 
-Value Reversed(Value x) {
-  return Call("ReverseV2", {x, x.gradient()->Ints({0})});
-}
+Value Reversed(Value x) { return Call("ReverseV2", {x, x.gradient()->Ints({0})}); }
 
 // `x` at the first step, 0 at the others; as many steps as in `like`.
 Value AtFirst(Value x, Value like) { return Before(x, ZerosLike(like)); }
@@ -28,8 +25,7 @@ Value HiddenRows(Value w, Value x) {
 }
 
 Value Ones(Value size, DataType type) {
-  return Fill(ExpandDims(size, size.gradient()->Int(0)),
-              size.gradient()->Scalar(1, type));
+  return Fill(ExpandDims(size, size.gradient()->Int(0)), size.gradient()->Scalar(1, type));
 }
 
 // The recurrence of BlockLSTMGrad with these coefficients is
@@ -41,8 +37,8 @@ Value Ones(Value size, DataType type) {
 // and, for each step, [dC dO] w_x^T.
 struct Recurrence {
   Value i, f, o, co, dcs_in, dh_in;
-  // The columns of w for dC and dO. The first rows, as many as `result` has
-  // columns, are w_x; the others are w_h.
+  // The columns of w for dC and dO. The first rows, as many as `result` has columns, are w_x; the
+  // others are w_h.
   Value w_c, w_o, result;
 
   Value Run() const {
@@ -50,11 +46,10 @@ struct Recurrence {
     const Value zero = ZerosLike(i), first = Sum(zero, g.Int(0));
     const Value none = Sum(first, g.Int(0)), no_weights = ZerosLike(w_c);
     const Value w = Beside({no_weights, w_c, no_weights, w_o});
-    return g.Call(
-        "BlockLSTMGrad",
-        {Element(Shape(i, DT_INT64), 0), result, first, first, w, none, none,
-         none, Sum(w, g.Int(0)), i, zero, f, o, zero, co, zero, dcs_in, dh_in},
-        {{"use_peephole", false}});
+    return g.Call("BlockLSTMGrad",
+                  {Element(Shape(i, DT_INT64), 0), result, first, first, w, none, none, none,
+                   Sum(w, g.Int(0)), i, zero, f, o, zero, co, zero, dcs_in, dh_in},
+                  {{"use_peephole", false}});
   }
 };
 
@@ -64,16 +59,13 @@ Value Accumulate(Value x, Value f) {
   const Value unit = MatrixDiag(Ones(Element(Shape(x), -1), x.type()));
   Gradient& g = *x.gradient();
   const Value w_c = Concat({unit, ZerosLike(unit)}, g.Int(0));
-  return Recurrence{OnesLike(x), f,   zero,           zero, x,
-                    zero,        w_c, ZerosLike(w_c), zero}
-      .Run();
+  return Recurrence{OnesLike(x), f, zero, zero, x, zero, w_c, ZerosLike(w_c), zero}.Run();
 }
 
-// The values of BlockLSTMGrad's recurrence: the gradients for h, cs and the
-// gates' arguments at each step. The op returns the latter as the gradient for
-// x if the weights for x are a unit matrix.
-LstmBackward RunBackward(Gradient& g, const Layer& layer, Value dcs_in,
-                         Value dh_in) {
+// The values of BlockLSTMGrad's recurrence: the gradients for h, cs and the gates' arguments at
+// each step. The op returns the latter as the gradient for x if the weights for x are a unit
+// matrix.
+LstmBackward RunBackward(Gradient& g, const Layer& layer, Value dcs_in, Value dh_in) {
   const Value columns = Element(Shape(layer.w), 1);
   const Value unit = MatrixDiag(Ones(columns, layer.x.type()));
   const Value w_h = HiddenRows(layer.w, layer.x);
@@ -97,8 +89,8 @@ LstmBackward RunBackward(Gradient& g, const Layer& layer, Value dcs_in,
   return back;
 }
 
-// The gradient for the backward recurrence runs forwards. Its values are named
-// `to`. At each step (`base` and the weights are the part known beforehand)
+// The gradient for the backward recurrence runs forwards. Its values are named `to`. At each step
+// (`base` and the weights are the part known beforehand)
 //
 //   to.gates = base + to_dh_prev w_h  (+ [wci wcf] to.cs_prev, wco to.dcs),
 //   to.dcs = f to.cs_prev + ci i' to.gates.i + i ci' to.gates.c
@@ -111,16 +103,15 @@ struct Forward {
   Value dh, dh_prev;
 };
 
-// As a recurrence of BlockLSTMGrad, this has a cell for each gate of a cell.
-// Its dh is that of to.gates, and its dcs is the resulting part of to.dcs.
-Forward RunForward(Gradient& g, const Layer& layer, Value base, Value first_cs,
-                   Value first_dh, const LstmPeepholes& to_peepholes) {
+// As a recurrence of BlockLSTMGrad, this has a cell for each gate of a cell. Its dh is that of
+// to.gates, and its dcs is the resulting part of to.dcs.
+Forward RunForward(Gradient& g, const Layer& layer, Value base, Value first_cs, Value first_dh,
+                   const LstmPeepholes& to_peepholes) {
   const LstmCell& cell = layer.cell;
   const LstmPeepholes& peepholes = layer.peepholes;
   const Value w_h = HiddenRows(layer.w, layer.x);
   const Value zero = ZerosLike(cell.i);
-  const LstmGates by_gates = {cell.ci * LogisticSlope(cell.i),
-                              cell.i * TanhSlope(cell.ci),
+  const LstmGates by_gates = {cell.ci * LogisticSlope(cell.i), cell.i * TanhSlope(cell.ci),
                               cell.cs_prev * LogisticSlope(cell.f), zero};
   const Value o_by_gate = cell.co * LogisticSlope(cell.o);
   Value f = cell.f, h_by_cs = cell.o * TanhSlope(cell.co);
@@ -149,8 +140,7 @@ Forward RunForward(Gradient& g, const Layer& layer, Value base, Value first_cs,
   run.f = reversed_gates(After(f), zero);
   run.o = Reversed(o.Concatenated(is_icfo));
   run.co = reversed_gates(zero, cell.co);
-  run.dcs_in =
-      Reversed(LstmGates{from_first, zero, zero, zero}.Concatenated(is_icfo));
+  run.dcs_in = Reversed(LstmGates{from_first, zero, zero, zero}.Concatenated(is_icfo));
   run.dh_in = Reversed(from_gates);
   run.w_c = at_gates(part, none);
   run.w_o = at_gates(none, part);
@@ -160,10 +150,9 @@ Forward RunForward(Gradient& g, const Layer& layer, Value base, Value first_cs,
   result.dh = Reversed(run.Run());
   result.dh_prev = Before(first_dh, result.dh);
   LstmBackwardAdjoint& to = result.to;
-  to.gates = LstmGates::Of(base + Einsum("tbi,ij->tbj", {result.dh_prev, w_h}),
-                           is_icfo);
-  const Value dcs = from_first + by_gates.i * to.gates.i +
-                    by_gates.c * to.gates.c + by_gates.f * to.gates.f;
+  to.gates = LstmGates::Of(base + Einsum("tbi,ij->tbj", {result.dh_prev, w_h}), is_icfo);
+  const Value dcs =
+      from_first + by_gates.i * to.gates.i + by_gates.c * to.gates.c + by_gates.f * to.gates.f;
   to.dcs = Reversed(Accumulate(Reversed(dcs), Reversed(After(f))));
   to.cs_prev = Before(first_cs, to.dcs);
   to.peepholes = to_peepholes;
@@ -184,25 +173,21 @@ void BlockLstmGradGrad(Gradient& g) {
   const Value to_first_h = g.Upstream(2), to_dw = g.Upstream(3);
   const bool has_peepholes = layer.peepholes.exist();
   LstmPeepholes to_peepholes;
-  const Value w_x = Slice(layer.w, g.Ints({0, 0}),
-                          Pack({Element(Shape(layer.x), -1), g.Int(-1)}));
-  Value base = Einsum("tbi,ij->tbj", {to_dx, w_x}) +
-               Einsum("tbi,ij->tbj", {layer.xh_prev, to_dw}) + g.Upstream(7);
+  const Value w_x = Slice(layer.w, g.Ints({0, 0}), Pack({Element(Shape(layer.x), -1), g.Int(-1)}));
+  Value base = Einsum("tbi,ij->tbj", {to_dx, w_x}) + Einsum("tbi,ij->tbj", {layer.xh_prev, to_dw}) +
+               g.Upstream(7);
   if (has_peepholes) {
     to_peepholes = {g.Upstream(4), g.Upstream(5), g.Upstream(6)};
-    const LstmGates by_peepholes = {
-        to_peepholes.i * cell.cs_prev, ZerosLike(cell.cs),
-        to_peepholes.f * cell.cs_prev, to_peepholes.o * cell.cs};
+    const LstmGates by_peepholes = {to_peepholes.i * cell.cs_prev, ZerosLike(cell.cs),
+                                    to_peepholes.f * cell.cs_prev, to_peepholes.o * cell.cs};
     base = base + by_peepholes.Concatenated(layer.is_icfo);
   }
-  const Forward forward =
-      RunForward(g, layer, base, to_first_cs, to_first_h, to_peepholes);
+  const Forward forward = RunForward(g, layer, base, to_first_cs, to_first_h, to_peepholes);
 
   const LstmBackwardAdjoint& to = forward.to;
   const LstmCell d = AdjointOfCell(cell, back, to);
   const Value gates = back.gates.Concatenated(layer.is_icfo);
-  const auto [d_x, d_h_prev] =
-      Apart(Einsum("tbj,ij->tbi", {gates, to_dw}), layer.x);
+  const auto [d_x, d_h_prev] = Apart(Einsum("tbj,ij->tbi", {gates, to_dw}), layer.x);
   Values result(g.num_inputs());
   result[1] = d_x;
   result[2] = AtStep0(d.cs_prev);

@@ -4,8 +4,8 @@
 //   xh = (x - mean) r,  r = 1 / sqrt(variance + epsilon).
 // In training, mean and variance are those of x over all axes but the channel.
 //
-// Like Python's gradients, these treat the statistics, both outputs and inputs,
-// as constants. Only BatchNormWithGlobalNormalization has gradients for them.
+// Like Python's gradients, these treat the statistics, both outputs and inputs, as constants. Only
+// BatchNormWithGlobalNormalization has gradients for them.
 
 #include <string>
 #include <vector>
@@ -60,9 +60,9 @@ Value FromChannelsLast(Value x, const Layout& layout) {
   return Transpose(x, x.gradient()->Ints(permutation));
 }
 
-// FusedBatchNorm, V2 and V3. Training returns the batch's statistics in the
-// reserved outputs 3 and 4. Without training they are the inputs 3 and 4, and
-// the kernel accepts only channels last. V3 has one more reserved output.
+// FusedBatchNorm, V2 and V3. Training returns the batch's statistics in the reserved outputs 3 and
+// 4. Without training they are the inputs 3 and 4, and the kernel accepts only channels last. V3
+// has one more reserved output.
 void FusedBatchNorm(Gradient& g, const char* gradient_op) {
   const Layout layout(g);
   const Value x = g.Input(0), scale = g.Input(1), dy = g.Upstream(0);
@@ -76,31 +76,23 @@ void FusedBatchNorm(Gradient& g, const char* gradient_op) {
     inputs = {dy, x, scale, g.Output(3), g.Output(4)};
     attributes.push_back({"data_format", OfOp{"data_format"}});
   } else {
-    inputs = {ToChannelsLast(dy, layout), ToChannelsLast(x, layout), scale,
-              g.Input(3), g.Input(4)};
+    inputs = {ToChannelsLast(dy, layout), ToChannelsLast(x, layout), scale, g.Input(3), g.Input(4)};
     attributes.push_back({"data_format", layout.rank == 4 ? "NHWC" : "NDHWC"});
   }
   if (g.num_outputs() > 5) inputs.push_back(g.Output(5));
   const Values d = CallAll(gradient_op, inputs, attributes);
-  g.Return({is_training ? d[0] : FromChannelsLast(d[0], layout), d[1], d[2],
-            Value(), Value()});
+  g.Return({is_training ? d[0] : FromChannelsLast(d[0], layout), d[1], d[2], Value(), Value()});
 }
-void FusedBatchNormGrad(Gradient& g) {
-  FusedBatchNorm(g, "FusedBatchNormGrad");
-}
-void FusedBatchNormV2Grad(Gradient& g) {
-  FusedBatchNorm(g, "FusedBatchNormGradV2");
-}
-void FusedBatchNormV3Grad(Gradient& g) {
-  FusedBatchNorm(g, "FusedBatchNormGradV3");
-}
+void FusedBatchNormGrad(Gradient& g) { FusedBatchNorm(g, "FusedBatchNormGrad"); }
+void FusedBatchNormV2Grad(Gradient& g) { FusedBatchNorm(g, "FusedBatchNormGradV2"); }
+void FusedBatchNormV3Grad(Gradient& g) { FusedBatchNorm(g, "FusedBatchNormGradV3"); }
 REGISTER_GRADIENT("FusedBatchNorm", FusedBatchNormGrad);
 REGISTER_GRADIENT("FusedBatchNormV2", FusedBatchNormV2Grad);
 // TensorFlow's gradient leaves zeros in the graph for each unused output.
 REGISTER_STAND_IN("FusedBatchNormV3", FusedBatchNormV3Grad);
 
-// FusedBatchNormGrad, V2 and V3 compute, with means over all axes but the
-// channels' and the symmetric P v = v - mean(v) - xh mean(xh v),
+// FusedBatchNormGrad, V2 and V3 compute, with means over all axes but the channels' and the
+// symmetric P v = v - mean(v) - xh mean(xh v),
 //
 //   dx = scale r P dy,    dscale = sum(xh dy),    doffset = sum(dy).
 //
@@ -114,8 +106,8 @@ REGISTER_STAND_IN("FusedBatchNormV3", FusedBatchNormV3Grad);
 //   for scale:  r sum(A P dy)
 //   for x:      r ((B - scale r a) P dy - scale r (d P A + q xh)).
 //
-// The last follows from dr / dx = -r^2 xh / N and the Jacobian r P of xh.
-// Without training, r and xh use given statistics and P v = v:
+// The last follows from dr / dx = -r^2 xh / N and the Jacobian r P of xh. Without training, r and
+// xh use given statistics and P v = v:
 //
 //   for dy:     scale r A + B xh + C
 //   for scale:  r sum(A dy)
@@ -143,8 +135,7 @@ void FusedBatchNormGradGrad(Gradient& g) {
     const Value A_Pdy = A * Pdy;
     const Value scale_r = scale * r;
     by_dy = scale_r * PA + B * xh + C;
-    by_x =
-        r * ((B - scale_r * a) * Pdy - scale_r * (d * PA + mean(A_Pdy) * xh));
+    by_x = r * ((B - scale_r * a) * Pdy - scale_r * (d * PA + mean(A_Pdy) * xh));
     by_scale = r * Sum(A_Pdy, axes, true);
   } else {
     const Value r = Rsqrt(layout.PerChannel(g.Input(4)) + epsilon);
@@ -163,8 +154,8 @@ REGISTER_GRADIENT("FusedBatchNormGrad", FusedBatchNormGradGrad);
 REGISTER_GRADIENT("FusedBatchNormGradV2", FusedBatchNormGradGrad);
 REGISTER_GRADIENT("FusedBatchNormGradV3", FusedBatchNormGradGrad);
 
-// y = (x - m) r [gamma] + beta with r = 1 / sqrt(v + epsilon), channels last.
-// gamma counts if scale_after_normalization is set.
+// y = (x - m) r [gamma] + beta with r = 1 / sqrt(v + epsilon), channels last. gamma counts if
+// scale_after_normalization is set.
 void BatchNormWithGlobalNormalizationGrad(Gradient& g) {
   const Value x = g.Input(0), m = g.Input(1), v = g.Input(2);
   const Value gamma = g.Input(4), dy = g.Upstream();
@@ -174,16 +165,14 @@ void BatchNormWithGlobalNormalizationGrad(Gradient& g) {
   const Value slope = scaled ? r * gamma : r;
   const Value dbeta = Sum(dy, axes);
   const Value projection = Sum(dy * (x - m), axes);
-  g.Return({dy * slope, -dbeta * slope, -0.5 * projection * slope * Square(r),
-            dbeta, scaled ? projection * r : Value()});
+  g.Return({dy * slope, -dbeta * slope, -0.5 * projection * slope * Square(r), dbeta,
+            scaled ? projection * r : Value()});
 }
-REGISTER_GRADIENT("BatchNormWithGlobalNormalization",
-                  BatchNormWithGlobalNormalizationGrad);
+REGISTER_GRADIENT("BatchNormWithGlobalNormalization", BatchNormWithGlobalNormalizationGrad);
 
-// The gradients of a sum of the gradients above, with upstream gradients A for
-// dx, and a, b, c, d for each channel for dm, dv, dbeta and dgamma. With S for
-// sums over all axes but the channels', P = S dy (x - m), Q = S A dy - a S dy
-// and gamma = 1 if it does not count, the sum is
+// The gradients of a sum of the gradients above, with upstream gradients A for dx, and a, b, c, d
+// for each channel for dm, dv, dbeta and dgamma. With S for sums over all axes but the channels', P
+// = S dy (x - m), Q = S A dy - a S dy and gamma = 1 if it does not count, the sum is
 //
 //   r gamma Q - b P gamma r^3 / 2 + c S dy + d P r,
 //
@@ -205,12 +194,10 @@ void BatchNormWithGlobalNormalizationGradGrad(Gradient& g) {
   const Value by_P = d * r - 0.5 * b * slope * r2;
   const Value by_r = scale * Q - 1.5 * b * P * scale * r2 + d * P;
   const Value by_gamma = r * (Q - 0.5 * b * P * r2);
-  g.Return({dy * by_P, -sum * by_P, -0.5 * r2 * r * by_r,
-            scaled ? by_gamma : Value(),
+  g.Return({dy * by_P, -sum * by_P, -0.5 * r2 * r * by_r, scaled ? by_gamma : Value(),
             (A - a) * slope + c + centered * by_P});
 }
-REGISTER_GRADIENT("BatchNormWithGlobalNormalizationGrad",
-                  BatchNormWithGlobalNormalizationGradGrad);
+REGISTER_GRADIENT("BatchNormWithGlobalNormalizationGrad", BatchNormWithGlobalNormalizationGradGrad);
 
 }  // namespace
 }  // namespace tensorflow_ext

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rounding has a derivative of zero almost everywhere. Quantization-aware
-// training uses the straight-through estimate instead: the gradient passes
-// where the input is within the range, and elsewhere goes to the bound that
-// clips it (Krishnamoorthi, "Quantizing deep convolutional networks for
-// efficient inference", 2018).
+// Rounding has a derivative of zero almost everywhere. Quantization-aware training uses the
+// straight-through estimate instead: the gradient passes where the input is within the range, and
+// elsewhere goes to the bound that clips it (Krishnamoorthi, "Quantizing deep convolutional
+// networks for efficient inference", 2018).
 
 #include <cstdint>
 #include <string>
@@ -25,9 +24,8 @@ void FakeQuantWithMinMaxArgsGrad(Gradient& g) {
 REGISTER_GRADIENT("FakeQuantWithMinMaxArgs", FakeQuantWithMinMaxArgsGrad);
 
 void FakeQuantWithMinMax(Gradient& g, const char* gradient_op) {
-  const Values d =
-      CallAll(gradient_op, {g.Upstream(), g.Input(0), g.Input(1), g.Input(2)},
-              g.AttrsOfOp({"num_bits", "narrow_range"}));
+  const Values d = CallAll(gradient_op, {g.Upstream(), g.Input(0), g.Input(1), g.Input(2)},
+                           g.AttrsOfOp({"num_bits", "narrow_range"}));
   g.Return({d[0], d[1], d[2]});
 }
 void FakeQuantWithMinMaxVarsGrad(Gradient& g) {
@@ -37,34 +35,28 @@ void FakeQuantWithMinMaxVarsPerChannelGrad(Gradient& g) {
   FakeQuantWithMinMax(g, "FakeQuantWithMinMaxVarsPerChannelGradient");
 }
 REGISTER_GRADIENT("FakeQuantWithMinMaxVars", FakeQuantWithMinMaxVarsGrad);
-REGISTER_GRADIENT("FakeQuantWithMinMaxVarsPerChannel",
-                  FakeQuantWithMinMaxVarsPerChannelGrad);
+REGISTER_GRADIENT("FakeQuantWithMinMaxVarsPerChannel", FakeQuantWithMinMaxVarsPerChannelGrad);
 
-// These gradients are linear in dy. With the range as an attribute, they are a
-// mask.
+// These gradients are linear in dy. With the range as an attribute, they are a mask.
 void FakeQuantWithMinMaxArgsGradientGrad(Gradient& g) {
   g.Return({g.Call(g.op(), {g.Upstream(), g.Input(1)},
                    g.AttrsOfOp({"min", "max", "num_bits", "narrow_range"})),
             Value()});
 }
-REGISTER_GRADIENT("FakeQuantWithMinMaxArgsGradient",
-                  FakeQuantWithMinMaxArgsGradientGrad);
+REGISTER_GRADIENT("FakeQuantWithMinMaxArgsGradient", FakeQuantWithMinMaxArgsGradientGrad);
 
-// If the range is an input, each dy goes to one of x, min and max, and its
-// gradient is the upstream gradient of that one. The range in use contains 0,
-// so a negative value outside is below it and a positive value above it.
+// If the range is an input, each dy goes to one of x, min and max, and its gradient is the upstream
+// gradient of that one. The range in use contains 0, so a negative value outside is below it and a
+// positive value above it.
 void FakeQuantWithMinMaxGradientGrad(Gradient& g) {
   const Value x = g.Input(1);
   const Value passes = g.Call(g.op(), {OnesLike(x), x, g.Input(2), g.Input(3)},
                               g.AttrsOfOp({"num_bits", "narrow_range"}));
   const Value clipped = Where(Less(x, 0), g.Upstream(1), g.Upstream(2));
-  g.Return({Where(Greater(passes, 0), g.Upstream(0), clipped), Value(), Value(),
-            Value()});
+  g.Return({Where(Greater(passes, 0), g.Upstream(0), clipped), Value(), Value(), Value()});
 }
-REGISTER_GRADIENT("FakeQuantWithMinMaxVarsGradient",
-                  FakeQuantWithMinMaxGradientGrad);
-REGISTER_GRADIENT("FakeQuantWithMinMaxVarsPerChannelGradient",
-                  FakeQuantWithMinMaxGradientGrad);
+REGISTER_GRADIENT("FakeQuantWithMinMaxVarsGradient", FakeQuantWithMinMaxGradientGrad);
+REGISTER_GRADIENT("FakeQuantWithMinMaxVarsPerChannelGradient", FakeQuantWithMinMaxGradientGrad);
 
 // These pass the gradient everywhere, as in Python.
 void QuantizeAndDequantizeGrad(Gradient& g) { g.ReturnFirst(g.Upstream()); }
@@ -75,27 +67,24 @@ REGISTER_GRADIENT("QuantizeAndDequantizeV3", QuantizeAndDequantizeGrad);
 // TensorFlow's client gradient returns the shape in place of x.
 void QuantizeAndDequantizeV4Grad(Gradient& g) {
   g.Return(CallAll("QuantizeAndDequantizeV4Grad",
-                   {g.Upstream(), g.Input(0), g.Input(1), g.Input(2)},
-                   g.AttrsOfOp({"axis"})));
+                   {g.Upstream(), g.Input(0), g.Input(1), g.Input(2)}, g.AttrsOfOp({"axis"})));
 }
 REGISTER_STAND_IN("QuantizeAndDequantizeV4", QuantizeAndDequantizeV4Grad);
 
-// dx = dy where min <= x <= max, else 0; min and max have gradient 0. This is
-// linear in dy and its own adjoint.
+// dx = dy where min <= x <= max, else 0; min and max have gradient 0. This is linear in dy and its
+// own adjoint.
 void QuantizeAndDequantizeV4GradGrad(Gradient& g) {
-  g.Return({Call("QuantizeAndDequantizeV4Grad",
-                 {g.Upstream(0), g.Input(1), g.Input(2), g.Input(3)},
+  g.Return({Call("QuantizeAndDequantizeV4Grad", {g.Upstream(0), g.Input(1), g.Input(2), g.Input(3)},
                  g.AttrsOfOp({"axis"})),
             Value(), Value(), Value()});
 }
-REGISTER_GRADIENT("QuantizeAndDequantizeV4Grad",
-                  QuantizeAndDequantizeV4GradGrad);
+REGISTER_GRADIENT("QuantizeAndDequantizeV4Grad", QuantizeAndDequantizeV4GradGrad);
 
 // ---- From quantized to real numbers, which is differentiable with respect to
 // the range or the scales.
 
-// The sum of `v` for each slice along the op's attribute `axis`, in the shape
-// of `like`; the sum of all if the axis is -1.
+// The sum of `v` for each slice along the op's attribute `axis`, in the shape of `like`; the sum of
+// all if the axis is -1.
 Value SumOfSlices(Value v, int64_t axis, Value like) {
   Gradient& g = *v.gradient();
   Value sums;
@@ -106,8 +95,7 @@ Value SumOfSlices(Value v, int64_t axis, Value like) {
     const auto size = [&](int64_t begin, int64_t end) {
       return Prod(SliceVector(shape, begin, end), zero);
     };
-    const Value cube =
-        Pack({size(0, axis), Element(shape, axis), size(axis + 1, kToTheEnd)});
+    const Value cube = Pack({size(0, axis), Element(shape, axis), size(axis + 1, kToTheEnd)});
     sums = Sum(Reshape(v, cube), g.Ints({0, 2}));
   }
   return ReshapeLike(sums, like);
@@ -135,8 +123,8 @@ std::pair<double, double> RangeOf(DataType type) {
 //   MIN_FIRST     y = n (max - min) / number of steps,  n whole
 //   SCALED        y = q s,  s = max(min / least q, max / greatest q)
 //
-// where t is y for the range [0, 1]. MIN_FIRST shifts the range so that it
-// contains 0 exactly, which does not change n except at steps.
+// where t is y for the range [0, 1]. MIN_FIRST shifts the range so that it contains 0 exactly,
+// which does not change n except at steps.
 void DequantizeGrad(Gradient& g) {
   const Value q = g.Input(0), min = g.Input(1), max = g.Input(2);
   const std::string mode = g.Attr<std::string>("mode");
@@ -174,13 +162,11 @@ REGISTER_GRADIENT("Dequantize", DequantizeGrad);
 // y = (q - zero point) scale
 void UniformDequantizeGrad(Gradient& g) {
   const Value scales = g.Input(1);
-  const Value steps =
-      g.Call(g.op(), {g.Input(0), OnesLike(scales), g.Input(2)},
-             g.AttrsOfOp({"quantization_axis", "quantization_min_val",
-                          "quantization_max_val", "Tout"}));
+  const Value steps = g.Call(
+      g.op(), {g.Input(0), OnesLike(scales), g.Input(2)},
+      g.AttrsOfOp({"quantization_axis", "quantization_min_val", "quantization_max_val", "Tout"}));
   g.Return({Value(),
-            SumOfSlices(g.Upstream() * steps,
-                        g.Attr<int64_t>("quantization_axis"), scales),
+            SumOfSlices(g.Upstream() * steps, g.Attr<int64_t>("quantization_axis"), scales),
             Value()});
 }
 REGISTER_GRADIENT("UniformDequantize", UniformDequantizeGrad);

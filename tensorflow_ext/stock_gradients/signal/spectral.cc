@@ -21,9 +21,7 @@ std::string OpName(const char* name, int rank) {
 // ---- Complex transforms. F^H = N F^-1, where N is the number of frequencies.
 
 Value Frequencies(Value x, int rank) {
-  return Cast(
-      Prod(SliceVector(Shape(x), -rank, kToTheEnd), x.gradient()->Ints({0})),
-      x.type());
+  return Cast(Prod(SliceVector(Shape(x), -rank, kToTheEnd), x.gradient()->Ints({0})), x.type());
 }
 
 template <int rank>
@@ -52,18 +50,17 @@ REGISTER_GRADIENT("BatchIFFT3D", IfftGrad<3>);
 
 // ---- Real transforms.
 
-// A factor for each of the first `count` frequencies of the last axis: 1 where
-// the frequency stands for itself, `pair` where it stands for k and -k.
+// A factor for each of the first `count` frequencies of the last axis: 1 where the frequency stands
+// for itself, `pair` where it stands for k and -k.
 Value PairWeights(Value count, Value length, double pair, DataType type) {
   Gradient* g = count.gradient();
   const Value frequency = Range(g->Int(0), count, g->Int(1));
-  const Value is_single =
-      LogicalOr(Equal(frequency, 0), Equal(2 * frequency, Element(length, -1)));
+  const Value is_single = LogicalOr(Equal(frequency, 0), Equal(2 * frequency, Element(length, -1)));
   return Where(is_single, g->Scalar(1, type), pair);
 }
 
-// x, zero-padded at the end to `shape`: the adjoint of the crop to the
-// transform's lengths, with which it begins.
+// x, zero-padded at the end to `shape`: the adjoint of the crop to the transform's lengths, with
+// which it begins.
 Value PadTo(Value x, Value shape) {
   const Value behind = shape - Shape(x);
   return Call("Pad", {x, Pack({ZerosLike(behind), behind}, 1)});
@@ -73,15 +70,14 @@ Value Product(Value lengths, DataType type) {
   return Cast(Prod(lengths, lengths.gradient()->Ints({0})), type);
 }
 
-// dx = Re sum_k dy_k exp(2 pi i k n / L) over the frequencies kept. The inverse
-// counts pairs twice and divides by N.
+// dx = Re sum_k dy_k exp(2 pi i k n / L) over the frequencies kept. The inverse counts pairs twice
+// and divides by N.
 template <int rank>
 void RfftGrad(Gradient& g) {
   const Value x = g.Input(0), length = g.Input(1), dy = g.Upstream();
   const Value cropped =
       Call(OpName("IRFFT", rank),
-           {dy * PairWeights(Element(Shape(dy), -1), length, 0.5, dy.type()),
-            length},
+           {dy * PairWeights(Element(Shape(dy), -1), length, 0.5, dy.type()), length},
            {{"Treal", x.type()}});
   const Value dx = cropped * Product(length, x.type());
   g.Return({PadTo(dx, Shape(x)), Value()});
@@ -94,12 +90,10 @@ REGISTER_GRADIENT("RFFT3D", RfftGrad<3>);
 template <int rank>
 void IrfftGrad(Gradient& g) {
   const Value x = g.Input(0), length = g.Input(1), dy = g.Upstream();
-  const Value spectrum =
-      Call(OpName("RFFT", rank), {dy, length}, {{"Tcomplex", x.type()}});
-  const Value dx =
-      spectrum *
-      PairWeights(Element(Shape(spectrum), -1), length, 2, spectrum.type()) /
-      Product(length, x.type());
+  const Value spectrum = Call(OpName("RFFT", rank), {dy, length}, {{"Tcomplex", x.type()}});
+  const Value dx = spectrum *
+                   PairWeights(Element(Shape(spectrum), -1), length, 2, spectrum.type()) /
+                   Product(length, x.type());
   g.Return({PadTo(dx, Shape(x)), Value()});
 }
 REGISTER_GRADIENT("IRFFT", IrfftGrad<1>);
@@ -115,26 +109,23 @@ Value CropOrPadTo(Value x, Value shape) {
   return PadTo(Slice(x, ZerosLike(kept), kept), shape);
 }
 
-// FFTND, IFFTND and so on of `x`, with the op's lengths and axes. Their shape
-// functions wrongly say that x keeps its shape, so hide it.
-Value TransformedND(Gradient& g, const char* name, Value x,
-                    const Attributes& attributes = {}) {
+// FFTND, IFFTND and so on of `x`, with the op's lengths and axes. Their shape functions wrongly say
+// that x keeps its shape, so hide it.
+Value TransformedND(Gradient& g, const char* name, Value x, const Attributes& attributes = {}) {
   const Value y = Call(name, {x, g.Input(1), g.Input(2)}, attributes);
   return Call("PlaceholderWithDefault", {y}, {{"shape", AnyShape()}});
 }
 
 void FftNDGrad(Gradient& g) {
   const Value x = g.Input(0);
-  const Value dx =
-      TransformedND(g, "IFFTND", g.Upstream()) * Product(g.Input(1), x.type());
+  const Value dx = TransformedND(g, "IFFTND", g.Upstream()) * Product(g.Input(1), x.type());
   g.ReturnFirst(CropOrPadTo(dx, Shape(x)));
 }
 REGISTER_GRADIENT("FFTND", FftNDGrad);
 
 void IfftNDGrad(Gradient& g) {
   const Value x = g.Input(0);
-  const Value dx =
-      TransformedND(g, "FFTND", g.Upstream()) / Product(g.Input(1), x.type());
+  const Value dx = TransformedND(g, "FFTND", g.Upstream()) / Product(g.Input(1), x.type());
   g.ReturnFirst(CropOrPadTo(dx, Shape(x)));
 }
 REGISTER_GRADIENT("IFFTND", IfftNDGrad);
@@ -145,26 +136,23 @@ Value PairWeightsND(Gradient& g, double pair, DataType type) {
   const Value axis = FloorMod(Element(g.Input(2), -1), rank);
   const Value count = FloorDiv(Element(length, -1), 2) + 1;
   const Value is_axis = Equal(Range(g.Int(0), rank, g.Int(1)), axis);
-  return Reshape(PairWeights(count, length, pair, type),
-                 Where(is_axis, count, 1));
+  return Reshape(PairWeights(count, length, pair, type), Where(is_axis, count, 1));
 }
 
 void RfftNDGrad(Gradient& g) {
   const Value x = g.Input(0), length = g.Input(1);
   const Value dy = g.Upstream();
   const Value halved = dy * PairWeightsND(g, 0.5, dy.type());
-  const Value dx = TransformedND(g, "IRFFTND", halved, {{"Treal", x.type()}}) *
-                   Product(length, x.type());
+  const Value dx =
+      TransformedND(g, "IRFFTND", halved, {{"Treal", x.type()}}) * Product(length, x.type());
   g.ReturnFirst(CropOrPadTo(dx, Shape(x)));
 }
 REGISTER_GRADIENT("RFFTND", RfftNDGrad);
 
 void IrfftNDGrad(Gradient& g) {
   const Value x = g.Input(0), length = g.Input(1);
-  const Value spectrum =
-      TransformedND(g, "RFFTND", g.Upstream(), {{"Tcomplex", x.type()}});
-  const Value dx =
-      spectrum * PairWeightsND(g, 2, x.type()) / Product(length, x.type());
+  const Value spectrum = TransformedND(g, "RFFTND", g.Upstream(), {{"Tcomplex", x.type()}});
+  const Value dx = spectrum * PairWeightsND(g, 2, x.type()) / Product(length, x.type());
   g.ReturnFirst(CropOrPadTo(dx, Shape(x)));
 }
 REGISTER_GRADIENT("IRFFTND", IrfftNDGrad);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ragged tensors: nested splits and the dense values of the innermost rows. Of
-// a gradient that is encoded as variants, only the values count.
+// Ragged tensors: nested splits and the dense values of the innermost rows. Of a gradient that is
+// encoded as variants, only the values count.
 
 #include <algorithm>
 #include <string>
@@ -13,8 +13,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// The splits that cut the values where `nested` splits cut their outermost
-// rows.
+// The splits that cut the values where `nested` splits cut their outermost rows.
 Value OuterSplits(const Values& nested) {
   Value splits = nested[0];
   for (size_t i = 1; i < nested.size(); ++i) splits = Gather(nested[i], splits);
@@ -29,14 +28,12 @@ void RaggedGatherGrad(Gradient& g) {
   if (!IsInexact(values)) return ReturnNone(g);
   const Value splits = OuterSplits(nested);
   const Value rows = Reshape(indices, g.Ints({-1}));
-  const Value origins = CallAll("RaggedRange",
-                                {Gather(splits, rows), Gather(splits, rows + 1),
-                                 g.Scalar(1, splits.type())},
-                                {{"Tsplits", splits.type()}})[1];
+  const Value origins = CallAll(
+      "RaggedRange", {Gather(splits, rows), Gather(splits, rows + 1), g.Scalar(1, splits.type())},
+      {{"Tsplits", splits.type()}})[1];
   const Value dy = g.Upstreams().back();
   Values gradients(g.num_inputs());
-  gradients[nested.size()] =
-      Call("UnsortedSegmentSum", {dy, origins, Element(Shape(values), 0)});
+  gradients[nested.size()] = Call("UnsortedSegmentSum", {dy, origins, Element(Shape(values), 0)});
   g.Return(gradients);
 }
 REGISTER_GRADIENT("RaggedGather", RaggedGatherGrad);
@@ -49,27 +46,24 @@ void RaggedTensorToSparseGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("RaggedTensorToSparse", RaggedTensorToSparseGrad);
 
-// Value numbers, made dense in the same way, show which value is at each
-// position; 0 means the default. Each gets the sum of the gradients of its
-// positions. The default was broadcast to the inner axes, so it is summed along
-// those too.
+// Value numbers, made dense in the same way, show which value is at each position; 0 means the
+// default. Each gets the sum of the gradients of its positions. The default was broadcast to the
+// inner axes, so it is summed along those too.
 void RaggedTensorToTensorGrad(Gradient& g) {
   const Value values = g.Inputs("values")[0];
   const Value default_value = g.Inputs("default_value")[0];
   const Value dy = g.Upstream();
   if (!IsInexact(values)) return ReturnNone(g);
-  const auto partitions =
-      g.Attr<std::vector<std::string>>("row_partition_types");
+  const auto partitions = g.Attr<std::vector<std::string>>("row_partition_types");
   const int64_t ragged_rank =
-      partitions.size() -
-      std::count(partitions.begin(), partitions.end(), "FIRST_DIM_SIZE");
+      partitions.size() - std::count(partitions.begin(), partitions.end(), "FIRST_DIM_SIZE");
   const DataType shape_type = g.Input(0).type();
   const Value count = Element(Shape(values, DT_INT64), 0);
-  const Value origins = Call(
-      "RaggedTensorToTensor",
-      {SliceVector(Shape(dy, shape_type), 0, 1 + ragged_rank), Ordinals(count),
-       g.Scalar(0, DT_INT64), g.Inputs("row_partition_tensors")},
-      g.AttrsOfOp({"row_partition_types"}));
+  const Value origins =
+      Call("RaggedTensorToTensor",
+           {SliceVector(Shape(dy, shape_type), 0, 1 + ragged_rank), Ordinals(count),
+            g.Scalar(0, DT_INT64), g.Inputs("row_partition_tensors")},
+           g.AttrsOfOp({"row_partition_types"}));
   const Value sums = Call("UnsortedSegmentSum", {dy, origins, count + 1});
   const Value d_default = SliceVector(sums, 0, 1);
   Values gradients(g.num_inputs());
@@ -97,17 +91,15 @@ void RaggedTensorToVariantGrad(Gradient& g) {
     splits = OuterSplits(nested);
   }
   Values gradients(g.num_inputs());
-  gradients.back() =
-      Call("RaggedTensorToVariantGradient",
-           {g.Upstream(), splits, Shape(values)}, {{"Tvalues", values.type()}});
+  gradients.back() = Call("RaggedTensorToVariantGradient", {g.Upstream(), splits, Shape(values)},
+                          {{"Tvalues", values.type()}});
   g.Return(gradients);
 }
 REGISTER_GRADIENT("RaggedTensorToVariant", RaggedTensorToVariantGrad);
 
 // `values`, cut by `splits` and encoded, in the shape of `encoded`.
 Value EncodeLike(Value encoded, const Values& splits, Value values) {
-  return ReshapeLike(Call("RaggedTensorToVariant", {splits, values},
-                          {{"batched_input", true}}),
+  return ReshapeLike(Call("RaggedTensorToVariant", {splits, values}, {{"batched_input", true}}),
                      encoded);
 }
 
@@ -116,12 +108,11 @@ void RaggedTensorToVariantGradientGrad(Gradient& g) {
   if (!IsInexact(dy)) return ReturnNone(g);
   g.Return({EncodeLike(g.Input(0), {g.Input(1)}, dy), Value(), Value()});
 }
-REGISTER_GRADIENT("RaggedTensorToVariantGradient",
-                  RaggedTensorToVariantGradientGrad);
+REGISTER_GRADIENT("RaggedTensorToVariantGradient", RaggedTensorToVariantGradientGrad);
 
-// The splits that cut the dense values of a decoded ragged tensor into those of
-// each variant. The rank of `encoded` is unknown: it is the number of outer
-// splits that the decoded tensor has more than each variant.
+// The splits that cut the dense values of a decoded ragged tensor into those of each variant. The
+// rank of `encoded` is unknown: it is the number of outer splits that the decoded tensor has more
+// than each variant.
 Value SplitsOfVariants(Value encoded, const Values& nested) {
   Gradient* g = encoded.gradient();
   const DataType type = nested[0].type();
@@ -147,12 +138,10 @@ void RaggedTensorFromVariantGrad(Gradient& g) {
   Values nested;
   for (int64_t i = 0; i < output_rank; ++i) nested.push_back(g.Output(i));
   if (output_rank == 0 || input_rank == output_rank) {
-    g.Return({Call(
-        "RaggedTensorToVariant", {nested, d_values},
-        {{"batched_input", false}, {"Tsplits", g.Attr<DataType>("Tsplits")}})});
+    g.Return({Call("RaggedTensorToVariant", {nested, d_values},
+                   {{"batched_input", false}, {"Tsplits", g.Attr<DataType>("Tsplits")}})});
   } else if (input_rank < 0) {
-    g.Return(
-        {EncodeLike(encoded, {SplitsOfVariants(encoded, nested)}, d_values)});
+    g.Return({EncodeLike(encoded, {SplitsOfVariants(encoded, nested)}, d_values)});
   } else if (input_rank > output_rank) {
     g.Unimplemented(
         "no tensors of an input_ragged_rank beyond "

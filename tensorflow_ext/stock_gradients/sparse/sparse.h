@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Helpers for gradients of sparse ops. A sparse tensor is (indices [n, rank],
-// values [n], shape [rank]) in row-major order. Indices and shape are int64.
+// Helpers for gradients of sparse ops. A sparse tensor is (indices [n, rank], values [n], shape
+// [rank]) in row-major order. Indices and shape are int64.
 
 #ifndef TENSORFLOW_EXT_STOCK_GRADIENTS_SPARSE_SPARSE_H_
 #define TENSORFLOW_EXT_STOCK_GRADIENTS_SPARSE_SPARSE_H_
@@ -10,25 +10,24 @@
 
 namespace tensorflow_ext {
 
-// Columns [begin, end) of a matrix of indices. Negative ends count from the
-// back; an `end` of kToTheEnd means all remaining columns.
+// Columns [begin, end) of a matrix of indices. Negative ends count from the back; an `end` of
+// kToTheEnd means all remaining columns.
 Value IndexColumns(Value indices, int64_t begin, int64_t end);
 
-// 1, ..., count. After an op that moves values and leaves zeros elsewhere,
-// these show each value's origin.
+// 1, ..., count. After an op that moves values and leaves zeros elsewhere, these show each value's
+// origin.
 Value Ordinals(Value count);
 
-// The values of a sparse tensor at other indices, 0 where it has no value. Both
-// matrices of indices must be in row-major order.
+// The values of a sparse tensor at other indices, 0 where it has no value. Both matrices of indices
+// must be in row-major order.
 Value ValuesAt(Value at, Value indices, Value values);
 
-// The number of the row of `table` that equals each of `rows`, or `count`, the
-// number of its rows, if there is none. Both are int64 matrices, and the rows
-// of `table` are distinct.
+// The number of the row of `table` that equals each of `rows`, or `count`, the number of its rows,
+// if there is none. Both are int64 matrices, and the rows of `table` are distinct.
 Value RowsIn(Value table, Value rows, Value count);
 
-// A dense tensor, broadcast to the shape of a sparse tensor and combined with
-// its values one by one.
+// A dense tensor, broadcast to the shape of a sparse tensor and combined with its values one by
+// one.
 class BroadcastDense {
  public:
   // `indices` belong to the sparse tensor; `rank` is a vector of one int32.
@@ -45,8 +44,8 @@ class BroadcastDense {
   const Value indices_;  // of the element that each value meets
 };
 
-// For each value of a sparse tensor, the sum of the values in its row: those
-// whose indices differ only in the last axis.
+// For each value of a sparse tensor, the sum of the values in its row: those whose indices differ
+// only in the last axis.
 Value RowSums(Value indices, Value values, Value shape);
 
 }  // namespace tensorflow_ext

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // XLA's convolution with strides, dilations, groups and axes in any order,
-// https://openxla.org/xla/operation_semantics#convwithgeneralpadding_convolution.
-// It is bilinear, and each gradient is again a convolution. The formulas use
-// one order of the axes: batch N, space, features for x and y; space, features
-// in, features out for the kernel k.
+// https://openxla.org/xla/operation_semantics#convwithgeneralpadding_convolution. It is bilinear,
+// and each gradient is again a convolution. The formulas use one order of the axes: batch N, space,
+// features for x and y; space, features in, features out for the kernel k.
 
 #include <numeric>
 #include <string>
@@ -45,9 +44,9 @@ Value Swapped(Value x, int rank, int i, int j) {
 Value InGroups(Value x, int axis, Value groups) {
   const Value shape = Shape(x);
   const Value parts = Pack({groups, FloorDiv(Element(shape, axis), groups)});
-  return Reshape(x, Concat({SliceVector(shape, 0, axis), parts,
-                            SliceVector(shape, axis + 1, kToTheEnd)},
-                           x.gradient()->Int(0)));
+  return Reshape(
+      x, Concat({SliceVector(shape, 0, axis), parts, SliceVector(shape, axis + 1, kToTheEnd)},
+                x.gradient()->Int(0)));
 }
 Value Merged(Value x, int axis) {
   const Value shape = Shape(x);
@@ -62,9 +61,8 @@ Value Dilated(Value size, Value dilation) {
   return Where(Equal(size, 0), 0, dilation * (size - 1) + 1);
 }
 
-Axes AxesOf(int64_t first,
-            const google::protobuf::RepeatedField<int64_t>& space,
-            int64_t second, int64_t third) {
+Axes AxesOf(int64_t first, const google::protobuf::RepeatedField<int64_t>& space, int64_t second,
+            int64_t third) {
   Axes axes;
   if (first >= 0) axes.push_back(first);
   axes.insert(axes.end(), space.begin(), space.end());
@@ -95,8 +93,8 @@ std::string NumbersInOrder(int space) {
 //        [K, O, G C];
 //   dk = x as [C, S, G N], convolved with y as [T, N, G O]: the batch is
 //        summed.
-// Strides and dilations are swapped, and the paddings are those that give the
-// sizes of x and k. B groups of the batch are B groups of features inside it.
+// Strides and dilations are swapped, and the paddings are those that give the sizes of x and k. B
+// groups of the batch are B groups of features inside it.
 void ConvGradient(Gradient& g, int64_t batch_groups) {
   const Value dy = g.Upstream();
   if (!IsInexact(dy)) return ReturnNone(g);
@@ -107,19 +105,17 @@ void ConvGradient(Gradient& g, int64_t batch_groups) {
         "xla.ConvolutionDimensionNumbers");
   }
   const int n = numbers.input_spatial_dimensions_size();
-  const Axes x_axes = AxesOf(numbers.input_batch_dimension(),
-                             numbers.input_spatial_dimensions(),
+  const Axes x_axes = AxesOf(numbers.input_batch_dimension(), numbers.input_spatial_dimensions(),
                              numbers.input_feature_dimension(), -1);
-  const Axes k_axes = AxesOf(-1, numbers.kernel_spatial_dimensions(),
-                             numbers.kernel_input_feature_dimension(),
-                             numbers.kernel_output_feature_dimension());
-  const Axes y_axes = AxesOf(numbers.output_batch_dimension(),
-                             numbers.output_spatial_dimensions(),
+  const Axes k_axes =
+      AxesOf(-1, numbers.kernel_spatial_dimensions(), numbers.kernel_input_feature_dimension(),
+             numbers.kernel_output_feature_dimension());
+  const Axes y_axes = AxesOf(numbers.output_batch_dimension(), numbers.output_spatial_dimensions(),
                              numbers.output_feature_dimension(), -1);
 
   const auto integers = [&](int i) { return Cast(g.Input(i), DT_INT32); };
-  const Value strides = integers(2), padding = integers(3),
-              x_dilation = integers(4), k_dilation = integers(5);
+  const Value strides = integers(2), padding = integers(3), x_dilation = integers(4),
+              k_dilation = integers(5);
   const bool in_batch = batch_groups > 1;
   const Value groups = in_batch ? g.Int(batch_groups) : integers(6);
 
@@ -127,42 +123,37 @@ void ConvGradient(Gradient& g, int64_t batch_groups) {
   Value x = Conj(Permuted(Cast(g.Input(0), dy.type()), x_axes));
   const Value k = Conj(Permuted(Cast(g.Input(1), dy.type()), k_axes));
   const Value y = Permuted(dy, y_axes);
-  if (in_batch)
-    x = Merged(Moved(InGroups(x, 0, groups), n + 3, 0, n + 1), n + 1);
+  if (in_batch) x = Merged(Moved(InGroups(x, 0, groups), n + 3, 0, n + 1), n + 1);
 
   const Value x_size = Dilated(SliceVector(Shape(x), 1, n + 1), x_dilation);
   const Value k_size = Dilated(SliceVector(Shape(k), 0, n), k_dilation);
   const Value y_size = Dilated(SliceVector(Shape(y), 1, n + 1), strides);
   const Value before = Gather(padding, g.Int(0), 1);
   const std::string in_order = NumbersInOrder(n);
-  const auto convolved = [&](Value lhs, Value rhs, Value window_strides,
-                             Value low, Value high, Value lhs_dilation,
-                             Value rhs_dilation) {
-    return g.Call("XlaConvV2",
-                  {lhs, rhs, window_strides, Pack({low, high}, 1), lhs_dilation,
-                   rhs_dilation, groups},
-                  {{"dimension_numbers", in_order},
-                   {"precision_config", OfOp{"precision_config"}},
-                   {"preferred_element_type", dy.type()}});
+  const auto convolved = [&](Value lhs, Value rhs, Value window_strides, Value low, Value high,
+                             Value lhs_dilation, Value rhs_dilation) {
+    return g.Call(
+        "XlaConvV2",
+        {lhs, rhs, window_strides, Pack({low, high}, 1), lhs_dilation, rhs_dilation, groups},
+        {{"dimension_numbers", in_order},
+         {"precision_config", OfOp{"precision_config"}},
+         {"preferred_element_type", dy.type()}});
   };
 
   Axes space(n);
   std::iota(space.begin(), space.end(), 0);
   const Value turned = Call("ReverseV2", {k, g.Ints(space)});
-  const Value back =
-      Merged(Swapped(InGroups(turned, n + 1, groups), n + 3, n, n + 2), n + 1);
+  const Value back = Merged(Swapped(InGroups(turned, n + 1, groups), n + 3, n, n + 2), n + 1);
   const Value low = k_size - before - 1;
-  Value dx = convolved(y, back, x_dilation, low,
-                       x_size + k_size - 1 - y_size - low, strides, k_dilation);
+  Value dx =
+      convolved(y, back, x_dilation, low, x_size + k_size - 1 - y_size - low, strides, k_dilation);
   if (in_batch) {
     dx = Merged(Moved(InGroups(dx, n + 1, groups), n + 3, n + 1, 0), 0);
   }
 
-  const Value lhs =
-      Merged(Swapped(InGroups(x, n + 1, groups), n + 3, 0, n + 2), n + 1);
-  const Value dk =
-      convolved(lhs, Moved(y, n + 2, 0, n), k_dilation, before,
-                y_size - x_size + k_size - before - 1, x_dilation, strides);
+  const Value lhs = Merged(Swapped(InGroups(x, n + 1, groups), n + 3, 0, n + 2), n + 1);
+  const Value dk = convolved(lhs, Moved(y, n + 2, 0, n), k_dilation, before,
+                             y_size - x_size + k_size - before - 1, x_dilation, strides);
 
   Values gradients(g.num_inputs());
   const auto restored = [&](int i, Value gradient, const Axes& axes) {
@@ -178,9 +169,7 @@ void ConvGradient(Gradient& g, int64_t batch_groups) {
 void XlaConvGrad(Gradient& g) { ConvGradient(g, 1); }
 REGISTER_GRADIENT("XlaConv", XlaConvGrad);
 
-void XlaConvV2Grad(Gradient& g) {
-  ConvGradient(g, g.Attr<int64_t>("batch_group_count"));
-}
+void XlaConvV2Grad(Gradient& g) { ConvGradient(g, g.Attr<int64_t>("batch_group_count")); }
 REGISTER_GRADIENT("XlaConvV2", XlaConvV2Grad);
 
 }  // namespace

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A client in plain C: answers the requests of the judge with TensorFlow's C
- * API. ../README.md describes the protocol.
+ * A client in plain C: answers the requests of the judge with TensorFlow's C API. ../README.md
+ * describes the protocol.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -15,8 +15,8 @@
 
 enum { kMaxThreads = 64 };
 
-/* A graph, its session, which sees nodes that are added later, and the status
- * of the last operation on them. */
+/* A graph, its session, which sees nodes that are added later, and the status of the last operation
+ * on them. */
 typedef struct {
   TF_Graph* graph;
   TF_Session* session;
@@ -30,9 +30,7 @@ typedef struct {
 
 static char* target; /* of sessions; NULL means this process */
 
-static bool Ok(const Model* model) {
-  return TF_GetCode(model->status) == TF_OK;
-}
+static bool Ok(const Model* model) { return TF_GetCode(model->status) == TF_OK; }
 
 /* Every answer begins with the status. Returns true if more must follow. */
 static bool WriteStatus(const Model* model) {
@@ -86,24 +84,23 @@ static void Find(Model* model, const Names* names, TF_Output* outputs) {
   }
 }
 
-static void AddGradients(Model* model, const Gradients* names,
-                         TF_Output* gradients) {
+static void AddGradients(Model* model, const Gradients* names, TF_Output* gradients) {
   TF_Output ys[kMaxNames], xs[kMaxNames], upstreams[kMaxNames];
   Find(model, &names->ys, ys);
   Find(model, &names->xs, xs);
   Find(model, &names->upstreams, upstreams);
   if (!Ok(model)) return;
-  TF_AddGradients(model->graph, ys, names->ys.count, xs, names->xs.count,
-                  upstreams, model->status, gradients);
+  TF_AddGradients(model->graph, ys, names->ys.count, xs, names->xs.count, upstreams, model->status,
+                  gradients);
 }
 
-static void Run(Model* model, const Feeds* feeds, const TF_Output* fetched,
-                int count, TF_Tensor** results) {
+static void Run(Model* model, const Feeds* feeds, const TF_Output* fetched, int count,
+                TF_Tensor** results) {
   TF_Output fed[kMaxNames];
   Find(model, &feeds->names, fed);
   if (!Ok(model)) return;
-  TF_SessionRun(model->session, NULL, fed, feeds->values, feeds->names.count,
-                fetched, results, count, NULL, 0, NULL, model->status);
+  TF_SessionRun(model->session, NULL, fed, feeds->values, feeds->names.count, fetched, results,
+                count, NULL, 0, NULL, model->status);
 }
 
 /* --- The requests ----------------------------------------------------------*/
@@ -112,8 +109,7 @@ static void ReadGradients(Gradients* names) {
   ReadNames(&names->ys);
   ReadNames(&names->xs);
   ReadNames(&names->upstreams);
-  Require(names->upstreams.count == names->ys.count,
-          "as many upstream gradients as ys");
+  Require(names->upstreams.count == names->ys.count, "as many upstream gradients as ys");
 }
 
 static void FreeGradients(Gradients* names) {
@@ -150,8 +146,8 @@ static void AnswerSavedModel(Model* model) {
   char* folder = ReadString();
   const char* tags[] = {"serve"};
   TF_SessionOptions* options = TF_NewSessionOptions();
-  model->session = TF_LoadSessionFromSavedModel(
-      options, NULL, folder, tags, 1, model->graph, NULL, model->status);
+  model->session = TF_LoadSessionFromSavedModel(options, NULL, folder, tags, 1, model->graph, NULL,
+                                                model->status);
   TF_DeleteSessionOptions(options);
   free(folder);
   WriteStatus(model);
@@ -212,8 +208,7 @@ static void* RunThread(void* argument) {
   ImportGraph(model, thread->graph_def);
   if (Ok(model)) AddGradients(model, thread->names, gradients);
   if (Ok(model)) {
-    Run(model, thread->feeds, gradients, thread->names->xs.count,
-        thread->results);
+    Run(model, thread->feeds, gradients, thread->names->xs.count, thread->results);
   }
   return NULL;
 }
@@ -262,11 +257,9 @@ static void Answer(const char* request, Model* model) {
     const char* name;
     void (*Answer)(Model*);
   } kRequests[] = {
-      {"library", AnswerLibrary}, {"import", AnswerImport},
-      {"add", AnswerAdd},         {"saved_model", AnswerSavedModel},
-      {"connect", AnswerConnect}, {"gradients", AnswerGradients},
-      {"export", AnswerExport},   {"run", AnswerRun},
-      {"threads", AnswerThreads},
+      {"library", AnswerLibrary},        {"import", AnswerImport},   {"add", AnswerAdd},
+      {"saved_model", AnswerSavedModel}, {"connect", AnswerConnect}, {"gradients", AnswerGradients},
+      {"export", AnswerExport},          {"run", AnswerRun},         {"threads", AnswerThreads},
   };
   for (size_t i = 0; i < sizeof(kRequests) / sizeof(kRequests[0]); ++i) {
     if (strcmp(request, kRequests[i].name) != 0) continue;

@@ -4,8 +4,8 @@
  *
  *   smoke libtensorflow_ext.so
  *
- * Prints relu(x) and its gradient. Exit status: 0; 1, TensorFlow refuses
- * something or a number is wrong; 2, the argument is missing.
+ * Prints relu(x) and its gradient. Exit status: 0; 1, TensorFlow refuses something or a number is
+ * wrong; 2, the argument is missing.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -31,8 +31,7 @@ static TF_Tensor* MakeTensor(const float* values) {
 }
 
 /* Prints a tensor; returns true if it holds the expected values. */
-static bool Print(const char* name, const TF_Tensor* tensor,
-                  const float* expected) {
+static bool Print(const char* name, const TF_Tensor* tensor, const float* expected) {
   const float* values = TF_TensorData(tensor);
   printf("%s = [%g, %g, %g]\n", name, values[0], values[1], values[2]);
   return memcmp(values, expected, kSize * sizeof(float)) == 0;
@@ -49,8 +48,7 @@ int main(int argc, char** argv) {
 
   /* A graph: y = relu(x) */
   TF_Graph* graph = TF_NewGraph();
-  TF_OperationDescription* description =
-      TF_NewOperation(graph, "Placeholder", "x");
+  TF_OperationDescription* description = TF_NewOperation(graph, "Placeholder", "x");
   TF_SetAttrType(description, "dtype", TF_FLOAT);
   TF_Output x = {TF_FinishOperation(description, status), 0};
   Require(status);
@@ -70,8 +68,7 @@ int main(int argc, char** argv) {
   TF_Tensor* input = MakeTensor((const float[kSize]){-1, 0.5, 2});
   const TF_Output fetches[] = {y, dx};
   TF_Tensor* results[2];
-  TF_SessionRun(session, NULL, &x, &input, 1, fetches, results, 2, NULL, 0,
-                NULL, status);
+  TF_SessionRun(session, NULL, &x, &input, 1, fetches, results, 2, NULL, 0, NULL, status);
   Require(status);
   bool ok = Print("relu(x)", results[0], (const float[kSize]){0, 0.5, 2});
   ok &= Print("d relu(x) / dx", results[1], (const float[kSize]){0, 1, 1});

@@ -74,8 +74,7 @@ static TF_Tensor* ReadTensor(void) {
     Read(TF_TensorData(tensor), size);
     return tensor;
   }
-  TF_Tensor* tensor =
-      TF_AllocateTensor(dtype, dims, rank, size * sizeof(TF_TString));
+  TF_Tensor* tensor = TF_AllocateTensor(dtype, dims, rank, size * sizeof(TF_TString));
   TF_TString* strings = TF_TensorData(tensor);
   for (size_t i = 0; i < size; ++i) {
     size_t length;
@@ -137,8 +136,7 @@ static void WriteTensor(const TF_Tensor* tensor) {
   const TF_TString* strings = TF_TensorData(tensor);
   WriteInt(TF_TensorElementCount(tensor));
   for (int64_t i = 0; i < TF_TensorElementCount(tensor); ++i) {
-    WriteBytes(TF_StringGetDataPointer(&strings[i]),
-               TF_StringGetSize(&strings[i]));
+    WriteBytes(TF_StringGetDataPointer(&strings[i]), TF_StringGetSize(&strings[i]));
   }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reads requests from standard input and writes answers to standard output
- * (../README.md). A malformed request ends the process.
+ * Reads requests from standard input and writes answers to standard output (../README.md). A
+ * malformed request ends the process.
  */
 #ifndef TESTS_CLIENTS_C_WIRE_H_
 #define TESTS_CLIENTS_C_WIRE_H_

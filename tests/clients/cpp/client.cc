@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A client in C++: answers the requests of the judge with Scope and
-// AddSymbolicGradients. (The wheel has no ClientSession: NewSession and
-// GraphDef do the same.) ../README.md describes the protocol.
+// A client in C++: answers the requests of the judge with Scope and AddSymbolicGradients. (The
+// wheel has no ClientSession: NewSession and GraphDef do the same.) ../README.md describes the
+// protocol.
 
 #include <cstdint>
 #include <cstdlib>
@@ -149,8 +149,7 @@ class Graph {
 
   absl::Status LoadSavedModel(const std::string& folder) {
     folder_ = folder;
-    TF_RETURN_IF_ERROR(tensorflow::ReadMetaGraphDefFromSavedModel(
-        folder, {"serve"}, &meta_graph_));
+    TF_RETURN_IF_ERROR(tensorflow::ReadMetaGraphDefFromSavedModel(folder, {"serve"}, &meta_graph_));
     return Add(meta_graph_.graph_def());
   }
 
@@ -161,16 +160,13 @@ class Graph {
     return absl::OkStatus();
   }
 
-  absl::Status AddGradients(const Names& ys, const Names& xs,
-                            const Names& upstreams,
+  absl::Status AddGradients(const Names& ys, const Names& xs, const Names& upstreams,
                             std::vector<Output>* gradients) {
     session_.reset();  // It would not see the new nodes.
-    return AddSymbolicGradients(scope_, Find(ys), Find(xs), Find(upstreams),
-                                gradients);
+    return AddSymbolicGradients(scope_, Find(ys), Find(xs), Find(upstreams), gradients);
   }
 
-  absl::Status Run(const Feeds& feeds, const Names& fetches,
-                   std::vector<Tensor>* results) {
+  absl::Status Run(const Feeds& feeds, const Names& fetches, std::vector<Tensor>* results) {
     if (session_ == nullptr) TF_RETURN_IF_ERROR(MakeSession());
     return session_->Run(feeds, fetches, {}, results);
   }
@@ -180,8 +176,8 @@ class Graph {
     session_.reset();
     const int before = scope_.graph()->num_node_ids();
     TF_RETURN_IF_ERROR(ImportGraphDef({}, graph_def, scope_.graph(), nullptr));
-    // The scope must infer the shapes of nodes that others added before
-    // gradients can follow; the nodes are in topological order.
+    // The scope must infer the shapes of nodes that others added before gradients can follow; the
+    // nodes are in topological order.
     for (tensorflow::Node* node : scope_.graph()->op_nodes()) {
       if (node->id() < before) continue;
       TF_RETURN_IF_ERROR(scope_.DoShapeInference(node));
@@ -229,8 +225,7 @@ class Graph {
 };
 
 // The gradients that each of several concurrent threads computes.
-absl::Status RunInThreads(const std::string& target,
-                          std::vector<std::vector<Tensor>>* results) {
+absl::Status RunInThreads(const std::string& target, std::vector<std::vector<Tensor>>* results) {
   results->resize(ReadInt());
   const std::string graph_def = ReadBytes();
   const Names ys = ReadNames(), xs = ReadNames(), upstreams = ReadNames();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Says whether there is an op of this library. The library is linked, or loaded
- * if an argument names it. */
+ * Says whether there is an op of this library. The library is linked, or loaded if an argument
+ * names it. */
 #include <stdio.h>
 #include <string.h>
 

@@ -14,22 +14,19 @@ int64_t ScratchBytes(int64_t count, const int64_t* sizes) {
 
 // The factors are at the start of the scratch.
 
-int Clip(NumericType type, int64_t count, const int64_t* sizes,
-         const void* const* values, void* const* outputs, double clip_norm,
-         ClipGradFactors* scratch, void* norm, void* stream) {
-  return LaunchClipByGlobalNorm(
-      type, {count, sizes, values, nullptr, outputs}, clip_norm,
-      reinterpret_cast<NormSums*>(scratch + 1), scratch, norm, stream);
+int Clip(NumericType type, int64_t count, const int64_t* sizes, const void* const* values,
+         void* const* outputs, double clip_norm, ClipGradFactors* scratch, void* norm,
+         void* stream) {
+  return LaunchClipByGlobalNorm(type, {count, sizes, values, nullptr, outputs}, clip_norm,
+                                reinterpret_cast<NormSums*>(scratch + 1), scratch, norm, stream);
 }
 
-int ClipGrad(NumericType type, int64_t count, const int64_t* sizes,
-             const void* const* gradients, const void* norm_gradient,
-             const void* const* values, void* const* outputs, double clip_norm,
-             ClipGradFactors* scratch, void* clip_norm_backprop, void* stream) {
-  return LaunchClipByGlobalNormGrad(
-      type, {count, sizes, values, gradients, outputs}, norm_gradient,
-      clip_norm, reinterpret_cast<NormSums*>(scratch + 1), scratch,
-      clip_norm_backprop, stream);
+int ClipGrad(NumericType type, int64_t count, const int64_t* sizes, const void* const* gradients,
+             const void* norm_gradient, const void* const* values, void* const* outputs,
+             double clip_norm, ClipGradFactors* scratch, void* clip_norm_backprop, void* stream) {
+  return LaunchClipByGlobalNormGrad(type, {count, sizes, values, gradients, outputs}, norm_gradient,
+                                    clip_norm, reinterpret_cast<NormSums*>(scratch + 1), scratch,
+                                    clip_norm_backprop, stream);
 }
 
 }  // namespace

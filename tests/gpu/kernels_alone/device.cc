@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CUDA's runtime as plain C, limited to what device.py needs. Functions return
-// a cudaError_t as an int, 0 for success. Streams and events are a cudaStream_t
-// and a cudaEvent_t.
+// CUDA's runtime as plain C, limited to what device.py needs. Functions return a cudaError_t as an
+// int, 0 for success. Streams and events are a cudaStream_t and a cudaEvent_t.
 
 #include <cuda_runtime.h>
 
@@ -22,18 +21,17 @@ int Device_Count(int* count) {
   return cudaGetDeviceCount(count);
 }
 
-// The name of device 0 and its number of multiprocessors, as text of at most
-// `size` bytes, terminated.
+// The name of device 0 and its number of multiprocessors, as text of at most `size` bytes,
+// terminated.
 int Device_Describe(char* text, int64_t size) {
   cudaDeviceProp properties;
   const cudaError_t error = cudaGetDeviceProperties(&properties, 0);
   if (error != cudaSuccess) return error;
   int driver = 0;
   cudaDriverGetVersion(&driver);
-  std::snprintf(
-      text, size, "%s, %d multiprocessors, sm_%d%d, driver for CUDA %d.%d",
-      properties.name, properties.multiProcessorCount, properties.major,
-      properties.minor, driver / 1000, driver % 1000 / 10);
+  std::snprintf(text, size, "%s, %d multiprocessors, sm_%d%d, driver for CUDA %d.%d",
+                properties.name, properties.multiProcessorCount, properties.major, properties.minor,
+                driver / 1000, driver % 1000 / 10);
   return cudaSuccess;
 }
 
@@ -45,9 +43,7 @@ int Device_FreeMemory(int64_t* free) {
   return error;
 }
 
-int Device_Allocate(int64_t size, void** memory) {
-  return cudaMalloc(memory, size);
-}
+int Device_Allocate(int64_t size, void** memory) { return cudaMalloc(memory, size); }
 
 int Device_Free(void* memory) { return cudaFree(memory); }
 
@@ -55,19 +51,17 @@ int Device_Free(void* memory) { return cudaFree(memory); }
 int Device_Copy(void* to, const void* from, int64_t size) {
   const cudaError_t error = cudaMemcpy(to, from, size, cudaMemcpyDefault);
   if (error != cudaSuccess) return error;
-  // cudaMemcpy may return while the device still reads its staging buffer, and
-  // our stream does not wait for the default one.
+  // cudaMemcpy may return while the device still reads its staging buffer, and our stream does not
+  // wait for the default one.
   return cudaStreamSynchronize(nullptr);
 }
 
 // Copies within the device, in order on `stream`.
-int Device_CopyAsync(void* to, const void* from, int64_t size,
-                     cudaStream_t stream) {
+int Device_CopyAsync(void* to, const void* from, int64_t size, cudaStream_t stream) {
   return cudaMemcpyAsync(to, from, size, cudaMemcpyDeviceToDevice, stream);
 }
 
-int Device_FillAsync(void* memory, int byte, int64_t size,
-                     cudaStream_t stream) {
+int Device_FillAsync(void* memory, int byte, int64_t size, cudaStream_t stream) {
   return cudaMemsetAsync(memory, byte, size, stream);
 }
 
@@ -76,13 +70,10 @@ int Device_CreateStream(cudaStream_t* stream) {
   return cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking);
 }
 
-int Device_Synchronize(cudaStream_t stream) {
-  return cudaStreamSynchronize(stream);
-}
+int Device_Synchronize(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
 
-// Between the two calls, work put on `stream` is recorded and does not run, and
-// work put on the default stream is an error. `nodes` is the number of recorded
-// pieces of work.
+// Between the two calls, work put on `stream` is recorded and does not run, and work put on the
+// default stream is an error. `nodes` is the number of recorded pieces of work.
 int Device_BeginCapture(cudaStream_t stream) {
   return cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
 }
@@ -110,8 +101,7 @@ int Device_RecordEvent(cudaEvent_t event, cudaStream_t stream) {
 }
 
 // Waits for `last`.
-int Device_Milliseconds(cudaEvent_t first, cudaEvent_t last,
-                        float* milliseconds) {
+int Device_Milliseconds(cudaEvent_t first, cudaEvent_t last, float* milliseconds) {
   const cudaError_t error = cudaEventSynchronize(last);
   if (error != cudaSuccess) return error;
   return cudaEventElapsedTime(milliseconds, first, last);

@@ -3,12 +3,11 @@
 #ifndef TENSORFLOW_EXT_TESTS_GPU_KERNELS_ALONE_LAUNCHERS_H_
 #define TENSORFLOW_EXT_TESTS_GPU_KERNELS_ALONE_LAUNCHERS_H_
 
-// Exports a function's address as Kernel_<name>. Python calls it with its C++
-// arguments (Device.launch in device.py), which are passed like C's.
-#define EXPORT_LAUNCHER(name, function)                                      \
-  extern "C" {                                                               \
-  __attribute__((visibility("default"))) decltype(&function) Kernel_##name = \
-      &function;                                                             \
+// Exports a function's address as Kernel_<name>. Python calls it with its C++ arguments
+// (Device.launch in device.py), which are passed like C's.
+#define EXPORT_LAUNCHER(name, function)                                                 \
+  extern "C" {                                                                          \
+  __attribute__((visibility("default"))) decltype(&function) Kernel_##name = &function; \
   }
 
 #endif  // TENSORFLOW_EXT_TESTS_GPU_KERNELS_ALONE_LAUNCHERS_H_

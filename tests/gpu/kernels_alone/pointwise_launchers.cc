@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The launchers of elementwise and broadcasting kernels by the functor's name,
-// and those of ZeroOut. They return kUnknown without a launch if there is no
-// such functor or the shapes do not broadcast.
+// The launchers of elementwise and broadcasting kernels by the functor's name, and those of
+// ZeroOut. They return kUnknown without a launch if there is no such functor or the shapes do not
+// broadcast.
 
 #include <cstdint>
 #include <string_view>
@@ -23,16 +23,14 @@ namespace {
 
 constexpr int kUnknown = -1;
 
-using ElementwiseLauncher = int (*)(const void*, NumericType,
-                                    const void* const*, void* const*, int64_t,
-                                    void*);
+using ElementwiseLauncher = int (*)(const void*, NumericType, const void* const*, void* const*,
+                                    int64_t, void*);
 
 template <typename Functor>
-int LaunchElementwise(const void* functor, NumericType type,
-                      const void* const* inputs, void* const* outputs,
-                      int64_t size, void* stream) {
-  return GpuElementwise<Functor>::Launch(*static_cast<const Functor*>(functor),
-                                         type, inputs, outputs, size, stream);
+int LaunchElementwise(const void* functor, NumericType type, const void* const* inputs,
+                      void* const* outputs, int64_t size, void* stream) {
+  return GpuElementwise<Functor>::Launch(*static_cast<const Functor*>(functor), type, inputs,
+                                         outputs, size, stream);
 }
 
 #define LAUNCHER(op, Functor) {#Functor, LaunchElementwise<Functor>},
@@ -50,14 +48,12 @@ struct {
 };
 // clang-format on
 
-using BroadcastLauncher = int (*)(NumericType, const DimensionList*,
-                                  DimensionList, const void* const*,
-                                  void* const*, void*);
+using BroadcastLauncher = int (*)(NumericType, const DimensionList*, DimensionList,
+                                  const void* const*, void* const*, void*);
 
 template <typename Functor>
-int LaunchBroadcast(NumericType type, const DimensionList* operands,
-                    DimensionList output_shape, const void* const* inputs,
-                    void* const* outputs, void* stream) {
+int LaunchBroadcast(NumericType type, const DimensionList* operands, DimensionList output_shape,
+                    const void* const* inputs, void* const* outputs, void* stream) {
   constexpr int kArity = Functor::kArity;
   DimensionList lists[kArity];
   for (int k = 0; k < kArity; ++k) lists[k] = operands[k];
@@ -67,8 +63,7 @@ int LaunchBroadcast(NumericType type, const DimensionList* operands,
   }
   int64_t size = 1;
   for (int d = 0; d < output_shape.rank; ++d) size *= output_shape.sizes[d];
-  return GpuBroadcast<Functor>::Launch(type, broadcast, inputs, outputs, size,
-                                       stream);
+  return GpuBroadcast<Functor>::Launch(type, broadcast, inputs, outputs, size, stream);
 }
 
 struct {
@@ -86,9 +81,9 @@ struct {
 constexpr int kMaxArity = 3;
 
 // `functor` has the functor's members.
-int LaunchElementwiseByName(const char* name, const void* functor,
-                            NumericType type, const void* const* inputs,
-                            void* const* outputs, int64_t size, void* stream) {
+int LaunchElementwiseByName(const char* name, const void* functor, NumericType type,
+                            const void* const* inputs, void* const* outputs, int64_t size,
+                            void* stream) {
   for (const auto& entry : kElementwise) {
     if (entry.name == name) {
       return entry.launch(functor, type, inputs, outputs, size, stream);
@@ -98,9 +93,8 @@ int LaunchElementwiseByName(const char* name, const void* functor,
 }
 
 // `ranks` are the operands' and then the outputs', `sizes` their shapes.
-int LaunchBroadcastByName(const char* name, NumericType type,
-                          const int64_t* ranks, const int64_t* sizes,
-                          const void* const* inputs, void* const* outputs,
+int LaunchBroadcastByName(const char* name, NumericType type, const int64_t* ranks,
+                          const int64_t* sizes, const void* const* inputs, void* const* outputs,
                           void* stream) {
   for (const auto& entry : kBroadcast) {
     if (entry.name != name) continue;
@@ -109,8 +103,7 @@ int LaunchBroadcastByName(const char* name, NumericType type,
       shapes[k] = {sizes, static_cast<int>(ranks[k])};
       sizes += ranks[k];
     }
-    return entry.launch(type, shapes, shapes[entry.arity], inputs, outputs,
-                        stream);
+    return entry.launch(type, shapes, shapes[entry.arity], inputs, outputs, stream);
   }
   return kUnknown;
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Replaces CUDA's cuda_runtime.h. It has only what the kernels and
-// device_cuda.cc use, with the names, the values and the meaning of the CUDA
-// C++ Programming Guide and the CUDA Runtime API. The device's memory is host
-// memory.
+// Replaces CUDA's cuda_runtime.h. It has only what the kernels and device_cuda.cc use, with the
+// names, the values and the meaning of the CUDA C++ Programming Guide and the CUDA Runtime API. The
+// device's memory is host memory.
 
 #ifndef TENSORFLOW_EXT_TESTS_GPU_KERNELS_ALONE_EMULATOR_CUDA_RUNTIME_H_
 #define TENSORFLOW_EXT_TESTS_GPU_KERNELS_ALONE_EMULATOR_CUDA_RUNTIME_H_
@@ -50,12 +49,10 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 // Exactly `size` bytes, so AddressSanitizer sees where they end.
 cudaError_t cudaMalloc(void** memory, size_t size);
 cudaError_t cudaFree(void* memory);
-cudaError_t cudaMemcpy(void* to, const void* from, size_t size,
-                       cudaMemcpyKind kind);
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size,
-                            cudaMemcpyKind kind, cudaStream_t stream);
-cudaError_t cudaMemsetAsync(void* memory, int value, size_t size,
+cudaError_t cudaMemcpy(void* to, const void* from, size_t size, cudaMemcpyKind kind);
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyKind kind,
                             cudaStream_t stream);
+cudaError_t cudaMemsetAsync(void* memory, int value, size_t size, cudaStream_t stream);
 
 constexpr unsigned int cudaStreamNonBlocking = 1;
 enum cudaStreamCaptureMode { cudaStreamCaptureModeGlobal = 0 };
@@ -64,11 +61,9 @@ using cudaGraphNode_t = void*;
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream,
-                                   cudaStreamCaptureMode mode);
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes,
-                              size_t* count);
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 
 using cudaEvent_t = double*;  // the time of its recording, in milliseconds
@@ -77,8 +72,7 @@ cudaError_t cudaEventCreate(cudaEvent_t* event);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
-cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t first,
-                                 cudaEvent_t last);
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t first, cudaEvent_t last);
 
 // Functions for kernels.
 
@@ -88,14 +82,12 @@ extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 // The defaults are evaluated at the caller, and name the place where it waits.
 
-inline void __syncthreads(const char* file = __builtin_FILE(),
-                          int line = __builtin_LINE()) {
+inline void __syncthreads(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   emulator::WaitForBlock({file, line});
 }
 
 template <typename T>
-T __shfl_xor_sync(unsigned int mask, T value, int lane_mask,
-                  const char* file = __builtin_FILE(),
+T __shfl_xor_sync(unsigned int mask, T value, int lane_mask, const char* file = __builtin_FILE(),
                   int line = __builtin_LINE()) {
   const int from = emulator::Lane() ^ lane_mask;
   return emulator::Exchange(mask, value, from, {file, line});
@@ -104,8 +96,7 @@ T __shfl_xor_sync(unsigned int mask, T value, int lane_mask,
 // A lane without a source lane gets its own value.
 template <typename T>
 T __shfl_down_sync(unsigned int mask, T value, unsigned int delta,
-                   const char* file = __builtin_FILE(),
-                   int line = __builtin_LINE()) {
+                   const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   const int lane = emulator::Lane(), from = lane + static_cast<int>(delta);
   return emulator::Exchange(mask, value, from < 32 ? from : lane, {file, line});
 }
@@ -113,8 +104,7 @@ T __shfl_down_sync(unsigned int mask, T value, unsigned int delta,
 inline unsigned int __ballot_sync(unsigned int mask, int predicate,
                                   const char* file = __builtin_FILE(),
                                   int line = __builtin_LINE()) {
-  const uint64_t* lanes =
-      emulator::WaitForWarp(mask, predicate != 0, {file, line});
+  const uint64_t* lanes = emulator::WaitForWarp(mask, predicate != 0, {file, line});
   unsigned int bits = 0;
   for (int lane = 0; lane < 32; ++lane) {
     bits |= static_cast<unsigned int>(lanes[lane]) << lane;
@@ -140,9 +130,7 @@ struct alignas(16) float4 {
   }
 };
 
-inline float4 make_float4(float x, float y, float z, float w) {
-  return {x, y, z, w};
-}
+inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 
 template <typename T>
 T min(T a, T b) {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs the kernels' own sources on the host, one block after the other. A warp
-// of the block runs until all its threads wait for the block or end, and a
-// thread of the warp until it waits or ends; then the next one runs. So each
-// memory access is complete and happens in a known order.
+// Runs the kernels' own sources on the host, one block after the other. A warp of the block runs
+// until all its threads wait for the block or end, and a thread of the warp until it waits or ends;
+// then the next one runs. So each memory access is complete and happens in a known order.
 //
-// Every second block runs its threads from the last to the first, and every
-// second launch its blocks. A result that depends on an order then differs, and
-// so does one that lacks a barrier.
+// Every second block runs its threads from the last to the first, and every second launch its
+// blocks. A result that depends on an order then differs, and so does one that lacks a barrier.
 //
 // Other faults are errors of the launch, with a text:
 //   - a barrier that not all threads of the block reach at the same place;
@@ -27,20 +25,19 @@ namespace emulator {
 // CUDA's dim3.
 struct Dimensions {
   unsigned int x, y, z;
-  constexpr Dimensions(unsigned int x = 1, unsigned int y = 1,
-                       unsigned int z = 1)
+  constexpr Dimensions(unsigned int x = 1, unsigned int y = 1, unsigned int z = 1)
       : x(x), y(y), z(z) {}
 };
 
-// Work put on a stream runs at once or, between cudaStreamBeginCapture and
-// cudaStreamEndCapture, is counted and does not run.
+// Work put on a stream runs at once or, between cudaStreamBeginCapture and cudaStreamEndCapture, is
+// counted and does not run.
 struct Stream {
   bool is_capturing = false;
   size_t nodes = 0;
 };
 
-// True if work that is put on a stream must run now. If not, it has been
-// counted, or the last error says why it cannot run.
+// True if work that is put on a stream must run now. If not, it has been counted, or the last error
+// says why it cannot run.
 bool RunsNow(Stream* stream);
 
 // An error of a launch: a configuration that no device accepts, or `text`.
@@ -49,13 +46,13 @@ void ReportLaunchFailure(const char* text);
 
 using Kernel = void (*)(const void* arguments);
 
-// The grid of a launch; kernel(arguments) is one thread of it. Returns true if
-// it has run, to its end or to an error.
-bool RunGrid(Dimensions grid, Dimensions block, size_t shared_bytes,
-             Stream* stream, Kernel kernel, const void* arguments);
+// The grid of a launch; kernel(arguments) is one thread of it. Returns true if it has run, to its
+// end or to an error.
+bool RunGrid(Dimensions grid, Dimensions block, size_t shared_bytes, Stream* stream, Kernel kernel,
+             const void* arguments);
 
-// One launch in the sources, or one instantiation of it if it is in a template.
-// All of them are known at program start, even those that never run.
+// One launch in the sources, or one instantiation of it if it is in a template. All of them are
+// known at program start, even those that never run.
 struct LaunchSite {
   explicit LaunchSite(const char* name);  // adds it to the list of all
 
@@ -72,22 +69,19 @@ const char* NameOf() {
 template <typename Call>
 inline LaunchSite launch_site(NameOf<Call>());
 
-// `kernel<<<grid, block, shared_bytes, stream>>>(...)`, where `call` calls
-// kernel(...).
+// `kernel<<<grid, block, shared_bytes, stream>>>(...)`, where `call` calls kernel(...).
 template <typename Call>
-void Launch(Dimensions grid, Dimensions block, size_t shared_bytes,
-            Stream* stream, const Call& call) {
+void Launch(Dimensions grid, Dimensions block, size_t shared_bytes, Stream* stream,
+            const Call& call) {
   launch_site<Call>.has_run |= RunGrid(
       grid, block, shared_bytes, stream,
-      [](const void* arguments) { (*static_cast<const Call*>(arguments))(); },
-      &call);
+      [](const void* arguments) { (*static_cast<const Call*>(arguments))(); }, &call);
 }
 
 // The number of blocks that have started.
 extern uint64_t blocks_run;
 
-// `__shared__ T` at one place of the source; a lambda's type identifies the
-// place.
+// `__shared__ T` at one place of the source; a lambda's type identifies the place.
 template <typename T, typename Site>
 T& Shared(Site) {
   static T memory;
@@ -127,8 +121,7 @@ T Exchange(unsigned int mask, T value, int from, Place place) {
 
 #pragma GCC visibility push(default)
 
-// The names of the launches that have never run, by an index from 0; null after
-// the last.
+// The names of the launches that have never run, by an index from 0; null after the last.
 extern "C" const char* Emulator_NeverRun(int64_t number);
 
 #pragma GCC visibility pop

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels with faults that the emulator must find. A test that reports no other
-// kernel must report these.
+// Kernels with faults that the emulator must find. A test that reports no other kernel must report
+// these.
 
 #include <cuda_runtime.h>
 
@@ -82,10 +82,8 @@ struct {
     {"TooManyThreads", Reverse, 1056},
 };
 
-// Input and output have 64 elements. Returns a cudaError_t, or -1 for an
-// unknown name.
-int LaunchFaulty(const char* name, const float* input, float* output,
-                 cudaStream_t stream) {
+// Input and output have 64 elements. Returns a cudaError_t, or -1 for an unknown name.
+int LaunchFaulty(const char* name, const float* input, float* output, cudaStream_t stream) {
   for (const auto& entry : kKernels) {
     if (entry.name != name) continue;
     const auto kernel = entry.kernel;

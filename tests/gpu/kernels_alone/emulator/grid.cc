@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A thread of a block is a fiber: it has its own stack, to which its host
-// thread switches. At every barrier a block switches as often as it has
-// threads. swapcontext would make a system call each time, for the signal mask.
-// longjmp does not support another stack, and AddressSanitizer then drops its
-// state of this one. So the switch is explicit: it saves the registers that a
-// call preserves and changes the stack pointer.
+// A thread of a block is a fiber: it has its own stack, to which its host thread switches. At every
+// barrier a block switches as often as it has threads. swapcontext would make a system call each
+// time, for the signal mask. longjmp does not support another stack, and AddressSanitizer then
+// drops its state of this one. So the switch is explicit: it saves the registers that a call
+// preserves and changes the stack pointer.
 
 #include <cuda_runtime.h>
 #include <sys/mman.h>
@@ -22,9 +21,8 @@
 
 dim3 threadIdx, blockIdx, blockDim, gridDim;
 
-// Saves the registers that a function must preserve, by the System V ABI for
-// x86-64, on this stack, whose top is stored in *from, and restores them from
-// the stack with top `to`.
+// Saves the registers that a function must preserve, by the System V ABI for x86-64, on this stack,
+// whose top is stored in *from, and restores them from the stack with top `to`.
 extern "C" void Emulator_SwitchStack(void** from, void* to);
 asm(R"(
   .text
@@ -98,9 +96,8 @@ void RunThreads() {
 // A stack on which Emulator_SwitchStack returns to RunThreads.
 void Begin(Thread* thread) {
   if (thread->stack == nullptr) {
-    void* memory =
-        mmap(nullptr, kGuardSize + kStackSize, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* memory = mmap(nullptr, kGuardSize + kStackSize, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED || mprotect(memory, kGuardSize, PROT_NONE) != 0) {
       std::perror("no memory for the stacks of emulated threads");
       std::abort();
@@ -128,14 +125,13 @@ __attribute__((format(printf, 1, 2))) void Fail(const char* format, ...) {
   va_start(values, format);
   std::vsnprintf(text, sizeof(text), format, values);
   va_end(values);
-  std::snprintf(described, sizeof(described), "block (%u, %u, %u): %s",
-                blockIdx.x, blockIdx.y, blockIdx.z, text);
+  std::snprintf(described, sizeof(described), "block (%u, %u, %u): %s", blockIdx.x, blockIdx.y,
+                blockIdx.z, text);
   ReportLaunchFailure(described);
 }
 
 bool IsSame(Place a, Place b) {
-  return a.line == b.line &&
-         (a.file == b.file || std::strcmp(a.file, b.file) == 0);
+  return a.line == b.line && (a.file == b.file || std::strcmp(a.file, b.file) == 0);
 }
 
 // True if threads [begin, end) all wait for the same; reports it if not.
@@ -147,12 +143,11 @@ bool WaitTogether(int begin, int end, State state, const char* what) {
     const Thread& other = threads[t];
     if (other.state == state && IsSame(other.place, place)) continue;
     if (other.state == State::kEnded) {
-      Fail("thread %d waits at %s:%d for its %s, thread %d has ended", first,
-           place.file, place.line, what, t);
+      Fail("thread %d waits at %s:%d for its %s, thread %d has ended", first, place.file,
+           place.line, what, t);
     } else {
-      Fail("thread %d waits at %s:%d for its %s, thread %d waits at %s:%d",
-           first, place.file, place.line, what, t, other.place.file,
-           other.place.line);
+      Fail("thread %d waits at %s:%d for its %s, thread %d waits at %s:%d", first, place.file,
+           place.line, what, t, other.place.file, other.place.line);
     }
     return false;
   }
@@ -163,15 +158,14 @@ bool WaitTogether(int begin, int end, State state, const char* what) {
 bool ReleaseWarp(int begin) {
   const int end = begin + kWarpThreads;
   if (end > thread_count) {
-    Fail("the lanes of a warp exchange values, which has %d threads",
-         thread_count - begin);
+    Fail("the lanes of a warp exchange values, which has %d threads", thread_count - begin);
     return false;
   }
   if (!WaitTogether(begin, end, State::kWaitsForWarp, "warp")) return false;
   for (int t = begin; t < end; ++t) {
     if (threads[t].mask != kAllLanes) {
-      Fail("a part of a warp exchanges values at %s:%d: the mask is %#x",
-           threads[t].place.file, threads[t].place.line, threads[t].mask);
+      Fail("a part of a warp exchanges values at %s:%d: the mask is %#x", threads[t].place.file,
+           threads[t].place.line, threads[t].mask);
       return false;
     }
     lanes[begin / kWarpThreads][t - begin] = threads[t].bits;
@@ -180,9 +174,8 @@ bool ReleaseWarp(int begin) {
   return true;
 }
 
-// Runs a warp until its threads wait for the block or have ended, as far ahead
-// of the other warps as possible: if a barrier is missing, those miss the data
-// that it has overwritten too early.
+// Runs a warp until its threads wait for the block or have ended, as far ahead of the other warps
+// as possible: if a barrier is missing, those miss the data that it has overwritten too early.
 bool RunWarp(int begin, bool backwards) {
   const int size = std::min(thread_count - begin, kWarpThreads);
   for (;;) {
@@ -199,9 +192,7 @@ bool RunWarp(int begin, bool backwards) {
 
 bool RunBlock(bool backwards) {
   const int warps = (thread_count + kWarpThreads - 1) / kWarpThreads;
-  const auto has_ended = [](const Thread& thread) {
-    return thread.state == State::kEnded;
-  };
+  const auto has_ended = [](const Thread& thread) { return thread.state == State::kEnded; };
   for (;;) {
     for (int k = 0; k < warps; ++k) {
       const int warp = backwards ? warps - 1 - k : k;
@@ -226,28 +217,24 @@ void Abandon() {
   }
 }
 
-// The limits of all devices: CUDA C++ Programming Guide, "Compute
-// Capabilities".
+// The limits of all devices: CUDA C++ Programming Guide, "Compute Capabilities".
 bool IsLegal(Dimensions grid, Dimensions block) {
   const auto is_within = [](unsigned int size, unsigned int limit) {
     return size > 0 && size <= limit;
   };
-  return is_within(grid.x, 0x7fffffff) && is_within(grid.y, 0xffff) &&
-         is_within(grid.z, 0xffff) && is_within(block.x, kMostThreads) &&
-         is_within(block.y, kMostThreads) && is_within(block.z, 64) &&
-         uint64_t{block.x} * block.y * block.z <= kMostThreads;
+  return is_within(grid.x, 0x7fffffff) && is_within(grid.y, 0xffff) && is_within(grid.z, 0xffff) &&
+         is_within(block.x, kMostThreads) && is_within(block.y, kMostThreads) &&
+         is_within(block.z, 64) && uint64_t{block.x} * block.y * block.z <= kMostThreads;
 }
 
 }  // namespace
 
 uint64_t blocks_run = 0;
 
-LaunchSite::LaunchSite(const char* name) : name(name), next(launch_sites) {
-  launch_sites = this;
-}
+LaunchSite::LaunchSite(const char* name) : name(name), next(launch_sites) { launch_sites = this; }
 
-bool RunGrid(Dimensions grid, Dimensions block, size_t shared_bytes,
-             Stream* stream, Kernel new_kernel, const void* new_arguments) {
+bool RunGrid(Dimensions grid, Dimensions block, size_t shared_bytes, Stream* stream,
+             Kernel new_kernel, const void* new_arguments) {
   if (!IsLegal(grid, block) || shared_bytes > 0) {  // no kernel has any
     ReportInvalidConfiguration();
     return false;
@@ -260,8 +247,7 @@ bool RunGrid(Dimensions grid, Dimensions block, size_t shared_bytes,
   arguments = new_arguments;
   for (int t = 0; t < thread_count; ++t) {
     const unsigned int i = static_cast<unsigned int>(t);
-    threads[t].index = {i % block.x, i / block.x % block.y,
-                        i / (block.x * block.y)};
+    threads[t].index = {i % block.x, i / block.x % block.y, i / (block.x * block.y)};
   }
   const bool backwards = ++launches % 2 == 0;
   const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
@@ -300,8 +286,7 @@ int Lane() { return static_cast<int>(current - threads) % kWarpThreads; }
 }  // namespace emulator
 
 const char* Emulator_NeverRun(int64_t number) {
-  for (auto* site = emulator::launch_sites; site != nullptr;
-       site = site->next) {
+  for (auto* site = emulator::launch_sites; site != nullptr; site = site->next) {
     if (!site->has_run && number-- == 0) return site->name;
   }
   return nullptr;

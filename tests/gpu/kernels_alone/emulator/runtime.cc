@@ -11,8 +11,7 @@
 
 namespace {
 
-// The memory that the device reports: too little for tensors beyond 2^31
-// elements.
+// The memory that the device reports: too little for tensors beyond 2^31 elements.
 constexpr size_t kMemory = size_t{2} << 30;
 
 cudaError_t last_error = cudaSuccess;
@@ -35,9 +34,7 @@ bool RunsNow(Stream* stream) {
   return true;
 }
 
-void ReportInvalidConfiguration() {
-  last_error = cudaErrorInvalidConfiguration;
-}
+void ReportInvalidConfiguration() { last_error = cudaErrorInvalidConfiguration; }
 
 void ReportLaunchFailure(const char* text) {
   last_error = cudaErrorLaunchFailure;
@@ -90,9 +87,7 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
 
 cudaError_t cudaMalloc(void** memory, size_t size) {
   constexpr size_t kAlignment = 256;  // as on a device
-  return posix_memalign(memory, kAlignment, size) == 0
-             ? cudaSuccess
-             : cudaErrorMemoryAllocation;
+  return posix_memalign(memory, kAlignment, size) == 0 ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
 cudaError_t cudaFree(void* memory) {
@@ -100,19 +95,17 @@ cudaError_t cudaFree(void* memory) {
   return cudaSuccess;
 }
 
-cudaError_t cudaMemcpy(void* to, const void* from, size_t size,
-                       cudaMemcpyKind kind) {
+cudaError_t cudaMemcpy(void* to, const void* from, size_t size, cudaMemcpyKind kind) {
   return cudaMemcpyAsync(to, from, size, kind, nullptr);
 }
 
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size,
-                            cudaMemcpyKind, cudaStream_t stream) {
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyKind,
+                            cudaStream_t stream) {
   if (emulator::RunsNow(stream)) std::memcpy(to, from, size);
   return cudaGetLastError();
 }
 
-cudaError_t cudaMemsetAsync(void* memory, int value, size_t size,
-                            cudaStream_t stream) {
+cudaError_t cudaMemsetAsync(void* memory, int value, size_t size, cudaStream_t stream) {
   if (emulator::RunsNow(stream)) std::memset(memory, value, size);
   return cudaGetLastError();
 }
@@ -137,8 +130,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   return cudaSuccess;
 }
 
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t*,
-                              size_t* count) {
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t*, size_t* count) {
   *count = *graph;
   return cudaSuccess;
 }
@@ -166,8 +158,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
 
 cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
 
-cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t first,
-                                 cudaEvent_t last) {
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t first, cudaEvent_t last) {
   *milliseconds = static_cast<float>(*last - *first);
   return cudaSuccess;
 }

@@ -11,10 +11,10 @@ import importlib
 import types
 
 from tensorflow_ext import _keras, _vectorize, distribute, gradients, ops, raw_ops, sysconfig
+from tensorflow_ext._op_libraries import load_op_library
 from tensorflow_ext._override._numpy_op import numpy_op
 from tensorflow_ext._override._override import override_gradient
 from tensorflow_ext._runtime import _library
-from tensorflow_ext._runtime._op_libraries import load_op_library
 from tensorflow_ext._saved_model import describe_saved_model
 from tensorflow_ext.ops import *
 

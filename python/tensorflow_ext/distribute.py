@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from tensorflow_ext import _version, raw_ops
+from tensorflow_ext import _op_libraries, _version, raw_ops
 from tensorflow_ext._explain import _node
-from tensorflow_ext._runtime import _library, _op_libraries
+from tensorflow_ext._runtime import _library
 
 __all__ = ["check_cluster"]
 

@@ -10,7 +10,8 @@ from gradient_modes import eager
 from tensorflow.python.framework import op_def_registry
 
 import tensorflow_ext as tfe
-from tensorflow_ext._runtime import _fixing, _function_gradient, _registration
+from tensorflow_ext._override import _function_gradient
+from tensorflow_ext._runtime import _fixing, _registration
 
 X = tf.constant([-2.0, 3.0])
 

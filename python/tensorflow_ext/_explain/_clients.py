@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The provider of an op's gradient in each client."""
 
-
 import dataclasses
 
 from tensorflow.python.framework import ops

@@ -5,9 +5,10 @@ import argparse
 import pathlib
 import sys
 
+from tensorflow_ext import _op_libraries
 from tensorflow_ext._explain import _draw, _explain, _node
 from tensorflow_ext._explain._node import ExplainError
-from tensorflow_ext._runtime import _library, _op_libraries
+from tensorflow_ext._runtime import _library
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

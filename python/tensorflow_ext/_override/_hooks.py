@@ -23,8 +23,8 @@ from tensorflow.python.eager.polymorphic_function import function_context
 from tensorflow.python.framework import op_def_library, ops
 from tensorflow.python.ops import gradients_util
 
+from tensorflow_ext._override import _recording
 from tensorflow_ext._override._frames import NOTHING, current, without
-from tensorflow_ext._runtime import _recording
 
 
 def _fast_path(original: Callable[..., Any]) -> Callable[..., Any]:

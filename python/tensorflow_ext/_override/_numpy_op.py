@@ -9,7 +9,7 @@ import tensorflow as tf
 from tensorflow.python.autograph.impl import api as autograph
 from tensorflow.python.eager import record
 
-from tensorflow_ext._runtime import _recording
+from tensorflow_ext._override import _recording
 from tensorflow_ext.ops._common import TensorLike
 
 # A shape, or a list with one for each output.

@@ -12,10 +12,10 @@ from tensorflow.core.framework import function_pb2, op_def_pb2
 from tensorflow.python.framework import op_def_registry, ops
 
 from tensorflow_ext import raw_ops
-from tensorflow_ext._override import _hooks
+from tensorflow_ext._override import _hooks, _recording
 from tensorflow_ext._override._frames import Attach, Frame, current
-from tensorflow_ext._runtime import _attributes, _recording
-from tensorflow_ext._runtime._function_gradient import FunctionGradient
+from tensorflow_ext._override._function_gradient import FunctionGradient
+from tensorflow_ext._runtime import _attributes
 
 _Function = TypeVar("_Function", bound=Callable)
 # The name of a gradient, a definition, a function, or None for no gradient.

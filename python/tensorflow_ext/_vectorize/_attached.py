@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.ops.parallel_for import pfor
 
-from tensorflow_ext._runtime import _recording
+from tensorflow_ext._override import _recording
 
 
 def register() -> None:

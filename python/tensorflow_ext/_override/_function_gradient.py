@@ -8,7 +8,8 @@ import tensorflow as tf
 from tensorflow.core.framework import attr_value_pb2, function_pb2, node_def_pb2, op_def_pb2
 from tensorflow.python.framework import function_def_to_graph
 
-from tensorflow_ext._runtime import _attributes, _recording, _registration
+from tensorflow_ext._override import _recording
+from tensorflow_ext._runtime import _attributes, _registration
 
 # The op that marks an input without gradient in a definition.
 _NO_GRADIENT = "TfExt>NoGradient"

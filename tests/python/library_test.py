@@ -56,9 +56,7 @@ def _package_with(library: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     """A copy of the package beside this library."""
     package = folder / "tensorflow_ext"
     source = pathlib.Path(tfe.__file__).parent
-    package.mkdir()
-    for file in source.glob("*.py"):
-        shutil.copy(file, package)
+    shutil.copytree(source, package, ignore=shutil.ignore_patterns("include", "lib"))
     folder = package / "lib" / _compatibility.TENSORFLOW
     folder.mkdir(parents=True)
     shutil.copy(library, folder / "libtensorflow_ext.so")

@@ -27,6 +27,7 @@ extern "C" {
  *   saver copy NODE
  *   saver save TENSOR
  *   saver restore NODE
+ *   gradient FUNCTION NODE NAME WHETHER
  *
  * NODE is a name for TF_GraphOperationByName; TENSOR is NODE:INDEX. TYPE is written as in an
  * attribute ("float"). SHAPE is "[-1,64]" with -1 for an unknown size, or "unknown". A sparse input
@@ -44,6 +45,11 @@ extern "C" {
  * it and run `restore`. A Keras export has each variable twice: its signatures use one, and Python,
  * when it loads the model, reads the other. `copy` gives the second the value of the first; without
  * it Python would not see the trained values.
+ *
+ * A `gradient` line stands for each node that names a gradient (tf.custom_gradient). FUNCTION is
+ * the function with the node, empty for the graph itself. WHETHER is "present" or "missing":
+ * whether the model has that gradient, so that TfExt_UseModelGradients (use_model_gradients.h)
+ * makes the graph use it.
  *
  * INVALID_ARGUMENT: the bytes are not a MetaGraphDef with a graph, a signature names a node that is
  * not in the graph, or a name contains a tab or a line end. The caller owns `lines`. */

@@ -23,6 +23,7 @@
 #include "tensorflow/core/platform/errors.h"
 #include "tensorflow/core/protobuf/saved_object_graph.pb.h"
 #include "tensorflow/core/protobuf/saver.pb.h"
+#include "tensorflow_ext/saved_model/model_gradients.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -70,7 +71,8 @@ class Describer {
     for (const auto& [name, signature] : signatures) {
       TF_RETURN_IF_ERROR(Signature(name, *signature));
     }
-    return Saver();
+    TF_RETURN_IF_ERROR(Saver());
+    return Gradients();
   }
 
   const std::vector<std::string>& lines() const { return lines_; }
@@ -148,6 +150,17 @@ class Describer {
     }
     if (!saver.restore_op_name().empty()) {
       TF_RETURN_IF_ERROR(Line({"saver", "restore", saver.restore_op_name()}));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Gradients() {
+    TF_ASSIGN_OR_RETURN(const ModelGradients found, FindModelGradients(meta_graph_));
+    for (const auto& [function, gradients] : found.gradients) {
+      for (const ModelGradients::Gradient& gradient : gradients) {
+        TF_RETURN_IF_ERROR(Line({"gradient", function, gradient.node, gradient.op_type,
+                                 gradient.problem.empty() ? "present" : "missing"}));
+      }
     }
     return absl::OkStatus();
   }

@@ -44,9 +44,11 @@ class Model:
         computes in another one.
       types: The types that it is built in.
       signatures: The signatures that are differentiated.
-      loops: True if the saved functions contain a `While`. Python's tapes give no second order
-        there ("Tried to take gradients of a variable without handle data"), so that of the model
-        before it was saved is used instead.
+      orders: The orders of gradients that are compared.
+      loaded: The orders that Python's tapes give of the loaded model. Higher ones are those of the
+        model before it was saved. For saved functions with a `While`, tapes give no second order
+        ("Tried to take gradients of a variable without handle data"), and no first order if a
+        gradient of the model's own captured a tensor of a loop or of a branch.
       error: A fragment of the message that the client gives instead of gradients. With inlined
         calls there is no error.
       random: True if the model draws numbers, so no two gradients are equal.
@@ -59,7 +61,8 @@ class Model:
     inputs: Mapping[str, np.ndarray]
     types: Sequence[str] = BOTH_TYPES
     signatures: Sequence[str] = ("serving_default",)
-    loops: bool = False
+    orders: int = 2
+    loaded: int = 2
     error: str | None = None
     random: bool = False
     tolerance: float | None = None

@@ -61,7 +61,7 @@ def in_module(
     return make
 
 
-@in_module({"x": normal(2, 3)}, {"w": normal(3, 3) / 3}, loops=True)
+@in_module({"x": normal(2, 3)}, {"w": normal(3, 3) / 3}, loaded=1)
 def fixed_point(m: Any, x: tf.Tensor) -> tf.Tensor:
     """Repeats y = tanh(y w + x) until it converges."""
 
@@ -98,7 +98,7 @@ branches_1, branches_2 = (
 )
 
 
-@in_module(X, {"w": normal(3, 3)}, loops=True)
+@in_module(X, {"w": normal(3, 3)}, loaded=1)
 def mapped(m: Any, x: tf.Tensor) -> dict[str, tf.Tensor]:
     y = tf.map_fn(lambda row: tf.linalg.matvec(m.w, tf.sin(row)), x)
     sums = tf.map_fn(
@@ -110,7 +110,7 @@ def mapped(m: Any, x: tf.Tensor) -> dict[str, tf.Tensor]:
 @in_module(
     {"x": normal(4, 2)},
     {"w": normal(2), "b": normal(2, seed=1), "start": normal(2, seed=5)},
-    loops=True,
+    loaded=1,
 )
 def arrays(m: Any, x: tf.Tensor) -> tf.Tensor:
     """Autograph turns this into a loop that writes a TensorArray and reads another."""
@@ -126,7 +126,7 @@ def arrays(m: Any, x: tf.Tensor) -> tf.Tensor:
     return written.stack()
 
 
-@in_module({"x": normal(4, 2)}, {"w": normal(2), "start": normal(2, seed=1)}, loops=True)
+@in_module({"x": normal(4, 2)}, {"w": normal(2), "start": normal(2, seed=1)}, loaded=1)
 def scanned(m: Any, x: tf.Tensor) -> tf.Tensor:
     states = tf.scan(lambda y, row: tf.tanh(y * m.w + row), x, m.start)
     total = tf.foldl(lambda y, row: y * 0.5 + row, states)

@@ -17,22 +17,22 @@ def with_zeros() -> np.ndarray:
     return x
 
 
-@model({"x": normal(2, 5, 3)}, loops=True)
+@model({"x": normal(2, 5, 3)}, loaded=1)
 def stacked_lstm() -> Layers:
     return [layers.LSTM(3, return_sequences=True), layers.LSTM(2), layers.Dense(2)]
 
 
-@model({"x": normal(2, 4, 2)}, loops=True)
+@model({"x": normal(2, 4, 2)}, loaded=1)
 def bidirectional_gru() -> Layers:
     return [layers.Bidirectional(layers.GRU(3)), layers.Dense(2)]
 
 
-@model({"x": with_zeros()}, loops=True)
+@model({"x": with_zeros()}, loaded=1)
 def masked() -> Layers:
     return [layers.Masking(0.0), layers.SimpleRNN(3), layers.Dense(2)]
 
 
-@model({"words": np.array([[1, 2, 3, 0], [5, 4, 0, 0]], np.int32)}, loops=True)
+@model({"words": np.array([[1, 2, 3, 0], [5, 4, 0, 0]], np.int32)}, loaded=1)
 def masked_words() -> keras.Model:
     """Sentences of any length, padded with zeros."""
     words = keras.Input([None], dtype="int32", name="words")
@@ -41,7 +41,7 @@ def masked_words() -> keras.Model:
     return keras.Model(words, layers.GRU(2, reset_after=False)(x))
 
 
-@model({"x": normal(2, 4, 2), "hidden": normal(2, 3), "cell": normal(2, 3, seed=1)}, loops=True)
+@model({"x": normal(2, 4, 2), "hidden": normal(2, 3), "cell": normal(2, 3, seed=1)}, loaded=1)
 def with_states(x: Any, hidden: Any, cell: Any) -> Any:
     """States are inputs and outputs, as in a decoder."""
     sequence, *states = layers.LSTM(3, return_sequences=True, return_state=True)(
@@ -51,7 +51,7 @@ def with_states(x: Any, hidden: Any, cell: Any) -> Any:
     return outputs
 
 
-@model({"x": normal(2, 3, 4, 4, 1)}, loops=True)
+@model({"x": normal(2, 3, 4, 4, 1)}, loaded=1)
 def convolutional() -> Layers:
     return [
         layers.ConvLSTM2D(2, 2, return_sequences=True),
@@ -60,12 +60,12 @@ def convolutional() -> Layers:
     ]
 
 
-@model({"x": normal(2, 2, 2, 3, 2, 1)}, loops=True)
+@model({"x": normal(2, 2, 2, 3, 2, 1)}, loaded=1)
 def convolutional_in_space() -> Layers:
     return [layers.ConvLSTM3D(1, 2)]
 
 
-@model({"x": normal(2, 3, 5, 2)}, loops=True)
+@model({"x": normal(2, 3, 5, 2)}, loaded=1)
 def time_distributed() -> Layers:
     return [
         layers.TimeDistributed(layers.Conv1D(2, 3, activation="relu")),
@@ -75,7 +75,7 @@ def time_distributed() -> Layers:
     ]
 
 
-@model({"x": normal(2, 4, 2)}, loops=True)
+@model({"x": normal(2, 4, 2)}, loaded=1)
 def stacked_cells() -> Layers:
     """Cells in one loop, and cells of the same kind unrolled."""
     cells = [layers.LSTMCell(2), layers.GRUCell(3), layers.SimpleRNNCell(2)]
@@ -85,7 +85,7 @@ def stacked_cells() -> Layers:
     ]
 
 
-@model({"x": normal(2, 4, 2)}, loops=True)
+@model({"x": normal(2, 4, 2)}, loaded=1)
 def dropout_in_loops() -> Layers:
     """Nothing is dropped outside training."""
     return [

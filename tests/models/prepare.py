@@ -76,12 +76,18 @@ def task(model: Model, made: Any, signature: str, folder: pathlib.Path, second_o
     by = [*floating.values(), *variables.values()]
 
     second_order = second_order and model.error is None
-    twice = second_order and not model.loops
-    found = differentiate(function, inputs, by, twice=twice)
-    if second_order and model.loops:
+    found = None
+    if model.loaded > 0:
+        twice = second_order and model.loaded > 1
+        found = differentiate(function, inputs, by, twice=twice)
+    if model.loaded < (2 if second_order else 1):
         originals = _originals(made, variables.values())
         by = [*floating.values(), *originals]
-        found.second = differentiate(_eagerly(made, names), inputs, by).second
+        original = differentiate(_eagerly(made, names), inputs, by, twice=second_order)
+        if found is None:
+            found = original
+        found.second = original.second
+    assert found is not None
     weights = {f"weight_{k}:0": w for k, w in enumerate(found.weights)}
     upstream = {f"upstream_{k}:0": u for k, u in enumerate(found.upstream.values())}
     feeds = {names.inputs[name].name: x.numpy() for name, x in inputs.items()}

@@ -89,6 +89,7 @@ class Client:
         folder = pathlib.Path(tensorflow_dir)
         ctypes.CDLL(str(folder / "libtensorflow_framework.so.2"), ctypes.RTLD_GLOBAL)
         self._c = ctypes.CDLL(str(folder / _LIBRARY), ctypes.RTLD_GLOBAL)
+        self._library = None if library is None else str(library)
         for result, names in _RESULTS.items():
             for name in names.split():
                 getattr(self._c, name).restype = result
@@ -124,9 +125,18 @@ class Client:
         return graph
 
     def load_saved_model(self, folder: str | pathlib.Path) -> "Graph":
-        """The graph of a SavedModel, with the session that holds its variables."""
+        """The graph of a SavedModel, with the session that holds its variables. The model is
+        handed over, so that the gradients that it brings are used."""
         graph = Graph(self)
-        graph._load(folder)
+        meta_graph = graph._load(folder)
+        try:
+            if self._library is not None:
+                with self.status() as status:
+                    ctypes.CDLL(self._library).TfExt_UseModelGradients(
+                        graph._graph, meta_graph, status
+                    )
+        finally:
+            self._c.TF_DeleteBuffer(meta_graph)
         return graph
 
 
@@ -155,18 +165,27 @@ class Graph:
             self._c.TF_DeleteImportGraphDefOptions(options)
             self._c.TF_DeleteBuffer(buffer)
 
-    def _load(self, folder: str | pathlib.Path) -> None:
-        """Does what TF_LoadSessionFromSavedModel does without options."""
+    def _load(self, folder: str | pathlib.Path) -> ctypes.c_void_p:
+        """Does what TF_LoadSessionFromSavedModel does without options; returns its MetaGraphDef."""
         tags = (ctypes.c_char_p * 1)(b"serve")
         options = ctypes.c_void_p(self._c.TF_NewSessionOptions())
         path = str(folder).encode()
+        meta_graph = ctypes.c_void_p(self._c.TF_NewBuffer())
         try:
             session = self._client._checked(
-                "TF_LoadSessionFromSavedModel", options, None, path, tags, 1, self._graph, None
+                "TF_LoadSessionFromSavedModel",
+                options,
+                None,
+                path,
+                tags,
+                1,
+                self._graph,
+                meta_graph,
             )
             self._session = ctypes.c_void_p(session)
         finally:
             self._c.TF_DeleteSessionOptions(options)
+        return meta_graph
 
     def _outputs(self, names: Sequence[str]) -> ctypes.Array:
         outputs = (_Output * len(names))()

@@ -5,15 +5,20 @@
 #include <algorithm>
 #include <exception>
 #include <mutex>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tensorflow/cc/framework/gradients.h"
+#include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow_ext/base/first_copy.h"
 #include "tensorflow_ext/gradient/c_api.h"
+#include "tensorflow_ext/gradient/define/node_attributes.h"
 #include "tensorflow_ext/gradient/expand/expand.h"
 #include "tensorflow_ext/gradient/expand/upstream.h"
+#include "tensorflow_ext/gradient/functions/custom_gradients.h"
 #include "tensorflow_ext/gradient/plan/plan.h"
 #include "tensorflow_ext/gradient/registry/client_table.h"
 #include "tensorflow_ext/gradient/registry/precedence.h"
@@ -32,6 +37,10 @@ absl::Status AddGradient(const Scope& scope, const Operation& op,
                          std::vector<Output>* gradients) {
   // TensorFlow's callers do not catch exceptions.
   try {
+    if (HasAttachedGradient(*op.node())) {
+      return AddAttachedGradient(scope, op, WithoutZeros(scope, op, upstream), gradients);
+    }
+    TF_RETURN_IF_ERROR(CheckNamedGradient(*op.node()));
     TF_ASSIGN_OR_RETURN(auto plan, FindPlan(op.node()->def(), wanted));
     return Expand(*plan, scope, op, WithoutZeros(scope, op, upstream), gradients);
   } catch (const std::exception& error) {
@@ -59,6 +68,27 @@ absl::Status StandInTrampoline(const Scope& scope, const Operation& op,
   return AddGradient(scope, op, upstream, wanted, gradients);
 }
 
+// TensorFlow's client gradients, null if an op has none. They do not see that a node names another
+// gradient. Filled once, before the first entry leads to OfTensorFlow.
+std::unordered_map<std::string, ClientGradient>& TensorFlowsGradients() {
+  static auto* gradients = new std::unordered_map<std::string, ClientGradient>;
+  return *gradients;
+}
+
+absl::Status OfTensorFlow(const Scope& scope, const Operation& op,
+                          const std::vector<Output>& upstream, std::vector<Output>* gradients) {
+  TF_RETURN_IF_ERROR(CheckNamedGradient(*op.node()));
+  return TensorFlowsGradients().at(op.node()->type_string())(scope, op, upstream, gradients);
+}
+
+absl::Status NoneOfTensorFlow(const Scope& /*scope*/, const Operation& op,
+                              const std::vector<Output>& /*upstream*/,
+                              std::vector<Output>* gradients) {
+  TF_RETURN_IF_ERROR(CheckNamedGradient(*op.node()));
+  gradients->assign(op.num_inputs(), tensorflow::NoGradient());
+  return absl::OkStatus();
+}
+
 // TensorFlow's client registry has no lock; this one keeps our own writers apart. Readers need no
 // lock: see ClientTable().
 std::mutex& WriterMutex() {
@@ -84,6 +114,29 @@ bool AddToClientRegistry(const std::string& op, ClientGradient gradient) {
   if (!ClientTable().emplace(op, gradient).second) return false;
   OwnGradients().insert(gradient);
   return true;
+}
+
+// AddSymbolicGradients makes zeros for some outputs of an op with several, unless its entry is
+// null.
+bool HasOneOutput(const std::string& op) {
+  const tensorflow::OpDef* op_def = nullptr;
+  return tensorflow::OpRegistry::Global()->LookUpOpDef(op, &op_def).ok() &&
+         op_def->output_arg_size() == 1 && !IsList(op_def->output_arg(0));
+}
+
+// Makes the gradients of TensorFlow's that are left check for a named gradient.
+void CheckInTensorFlows() {
+  if (KeepsTensorFlows()) return;
+  std::lock_guard<std::mutex> lock(WriterMutex());
+  for (const auto& [op, gradient] : ClientTable()) {
+    const bool replaced = gradient == nullptr
+                              ? HasOneOutput(op)
+                              : IsTensorFlows(reinterpret_cast<const void*>(gradient));
+    if (replaced) TensorFlowsGradients()[op] = gradient;
+  }
+  for (const auto& [op, gradient] : TensorFlowsGradients()) {
+    Store(gradient == nullptr ? NoneOfTensorFlow : OfTensorFlow, &ClientTable().at(op));
+  }
 }
 
 bool IsOwn(ClientGradient gradient) {
@@ -142,7 +195,8 @@ void RegisterAskedFor(const std::string& op, GradientCreator creator) {
   std::lock_guard<std::mutex> lock(WriterMutex());
   ClientGradient& entry = ClientTable().emplace(op, Trampoline).first->second;
   // TensorFlow's own gradients of some ops differentiate integers.
-  Store(IsTensorFlows(reinterpret_cast<const void*>(entry)) || entry == StandInTrampoline
+  Store(IsTensorFlows(reinterpret_cast<const void*>(entry)) || entry == OfTensorFlow ||
+                entry == StandInTrampoline
             ? StandInTrampoline
             : Trampoline,
         &entry);
@@ -167,7 +221,12 @@ int64_t RegisterGradients() {
 // The ops that had a function gradient before this library was loaded. The linker puts this after
 // stock_gradients, which depend on it. A thread that differentiates meanwhile therefore meets none
 // of the definitions that these replace, some of which end the process.
-[[maybe_unused]] static const int64_t handed_over_at_load = IsFirstCopy() ? RegisterGradients() : 0;
+[[maybe_unused]] static const int64_t handed_over_at_load = [] {
+  if (!IsFirstCopy()) return int64_t{0};
+  const int64_t count = RegisterGradients();
+  CheckInTensorFlows();
+  return count;
+}();
 
 uint32_t GradientRegistries(const std::string& op) {
   uint32_t bits = 0;
@@ -187,7 +246,9 @@ uint32_t GradientRegistries(const std::string& op) {
   if (IsAskedFor(op)) bits |= TFEXT_GRADIENT_ASKED_FOR;
   ClientGradient gradient;
   if (GradOpRegistry::Global()->Lookup(op, &gradient).ok()) {
-    if (gradient == nullptr) return bits | TFEXT_CLIENT_NO_GRADIENT;
+    if (gradient == nullptr || gradient == NoneOfTensorFlow) {
+      return bits | TFEXT_CLIENT_NO_GRADIENT;
+    }
     bits |= TFEXT_CLIENT_GRADIENT;
     if (IsOwn(gradient)) bits |= TFEXT_CLIENT_BRIDGED;
     if (StandsIn(op)) bits |= TFEXT_CLIENT_STANDS_IN;

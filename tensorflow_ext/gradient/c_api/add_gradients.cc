@@ -14,6 +14,7 @@
 #include "tensorflow/c/tf_status_helper.h"
 #include "tensorflow/core/framework/types.h"
 #include "tensorflow/core/graph/node_builder.h"
+#include "tensorflow_ext/gradient/functions/custom_gradients.h"
 #include "tensorflow_ext/gradient/graph/leading_to.h"
 #include "tensorflow_ext/gradient/graph/loops.h"
 
@@ -109,6 +110,7 @@ absl::StatusOr<Tensors> AddGradients(TF_Graph* graph, const char* prefix, const 
     connected.emplace(xs, leading);
     if (!connected->tensors().empty()) {
       TF_RETURN_IF_ERROR(CheckLoops(connected->nodes(), leading, Nodes(ys)));
+      TF_RETURN_IF_ERROR(CheckNamedGradients(Between(connected->nodes(), leading)));
       for (const OutputTensor& tensor : ys) {
         // Separate nodes guarantee that no y leads to another.
         OutputTensor end = tensor;

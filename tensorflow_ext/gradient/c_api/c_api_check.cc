@@ -6,6 +6,7 @@
 #include "tensorflow_ext/gradient/c_api/c_api_internal.h"
 #include "tensorflow_ext/gradient/expand/run_time_checks.h"
 #include "tensorflow_ext/gradient/plan/check_definition.h"
+#include "tensorflow_ext/gradient/registry/named_gradient.h"
 
 extern "C" {
 
@@ -21,5 +22,7 @@ int TfExt_CheckGradientShapes(int check) {
   if (check < 0) return tensorflow_ext::ChecksAtRunTime();
   return tensorflow_ext::SetChecksAtRunTime(check != 0);
 }
+
+int TfExt_AllowMissingGradients(int allow) { return tensorflow_ext::AllowMissingGradients(allow); }
 
 }  // extern "C"

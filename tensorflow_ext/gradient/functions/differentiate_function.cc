@@ -17,9 +17,11 @@
 #include "tensorflow/core/framework/types.h"
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow/core/platform/fingerprint.h"
+#include "tensorflow_ext/gradient/functions/custom_gradients.h"
 #include "tensorflow_ext/gradient/functions/gradient_body.h"
 #include "tensorflow_ext/gradient/functions/inline_calls.h"
 #include "tensorflow_ext/gradient/plan/plan.h"
+#include "tensorflow_ext/gradient/registry/named_gradient.h"
 
 namespace tensorflow_ext {
 
@@ -32,9 +34,9 @@ using tensorflow::NameAttrList;
 
 namespace {
 
-// The function, the functions it calls, and their gradients named by `library`.
-absl::StatusOr<FunctionLibraryDefinition> Reachable(const FunctionLibraryDefinition& library,
-                                                    const std::string& function) {
+// The function, the functions it calls, and the function's gradient named by `library`.
+absl::StatusOr<FunctionLibraryDefinition> Called(const FunctionLibraryDefinition& library,
+                                                 const std::string& function) {
   TF_ASSIGN_OR_RETURN(FunctionLibraryDefinition reachable, library.ReachableDefinitions(function));
   TF_RETURN_IF_ERROR(reachable.CopyFunctionDefFrom(function, library));
   tensorflow::GradientDef gradient;
@@ -48,6 +50,14 @@ absl::StatusOr<FunctionLibraryDefinition> Reachable(const FunctionLibraryDefinit
   if (reachable.FindGradient(function).empty()) {
     TF_RETURN_IF_ERROR(reachable.AddGradientDef(gradient));
   }
+  return reachable;
+}
+
+// The same, with the gradients that a model brings.
+absl::StatusOr<FunctionLibraryDefinition> Reachable(const FunctionLibraryDefinition& library,
+                                                    const std::string& function) {
+  TF_ASSIGN_OR_RETURN(FunctionLibraryDefinition reachable, Called(library, function));
+  TF_RETURN_IF_ERROR(CopyRecords(library, &reachable));
   return reachable;
 }
 
@@ -67,7 +77,7 @@ std::string Key(const FunctionLibraryDefinition& reachable, const NameAttrList& 
   std::sort(parts.begin(), parts.end());
   return absl::StrCat(function.name(), "\n", absl::StrJoin(parts, "\n"), "\n",
                       absl::StrJoin(upstream, ","), "\n", absl::StrJoin(required, ","), "\n",
-                      TimesPlansWereDropped());
+                      TimesPlansWereDropped(), AllowsMissingGradients() ? "\nallows missing" : "");
 }
 
 absl::StatusOr<FunctionWithGradients> Make(const FunctionLibraryDefinition& reachable,
@@ -83,6 +93,7 @@ absl::StatusOr<FunctionWithGradients> Make(const FunctionLibraryDefinition& reac
                                                    " results where the node that calls it has ",
                                                    upstream.size()));
   }
+  TF_RETURN_IF_ERROR(AttachGradients(reachable, function.name(), body.get()));
   TF_RETURN_IF_ERROR(InlineCalls(reachable, function.name(), body->graph));
   GradientBody gradient(reachable, function, *body, upstream, required);
   TF_RETURN_IF_ERROR(gradient.Build());

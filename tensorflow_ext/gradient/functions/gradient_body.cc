@@ -7,6 +7,7 @@
 #include "tensorflow/cc/framework/scope_internal.h"
 #include "tensorflow/core/common_runtime/graph_constructor.h"
 #include "tensorflow/core/framework/node_def_util.h"
+#include "tensorflow_ext/gradient/functions/custom_gradients.h"
 #include "tensorflow_ext/gradient/functions/rerun.h"
 #include "tensorflow_ext/gradient/graph/leading_to.h"
 #include "tensorflow_ext/gradient/graph/loops.h"
@@ -168,7 +169,9 @@ absl::Status GradientBody::Differentiate() {
   if (xs.empty()) return absl::OkStatus();
   std::vector<const Node*> starts;
   for (const Output& x : xs) starts.push_back(x.node());
-  TF_RETURN_IF_ERROR(CheckNoLoops(Between(starts, reached), ends));
+  const NodeSet between = Between(starts, reached);
+  TF_RETURN_IF_ERROR(CheckNoLoops(between, ends));
+  TF_RETURN_IF_ERROR(CheckNamedGradients(between));
   std::vector<Output> found;
   TF_RETURN_IF_ERROR(tensorflow::AddSymbolicGradients(scope_.NewSubScope("gradients"), ys_, xs,
                                                       upstreams_, &found));
@@ -213,14 +216,21 @@ absl::Status GradientBody::Prune() {
     if (needed.count(node) > 0) again.insert(node);
   }
   TF_RETURN_IF_ERROR(CheckRunsAgain(graph_, forward_, again));
-  std::vector<Node*> unneeded;
+  std::vector<Node*> unneeded, stateful;
   for (Node* node : graph_.op_nodes()) {
     if (node->IsArg()) continue;
     if (needed.count(node) == 0) {
       unneeded.push_back(node);
     } else if (node->op_def().is_stateful()) {
-      for (Node* end : ends_) graph_.AddControlEdge(node, end);
+      stateful.push_back(node);
     }
+  }
+  if (!stateful.empty()) {
+    // One node waits for all of them. With an edge from each of them to each result, the cost of a
+    // call would grow with the product of its variables and its results.
+    TF_ASSIGN_OR_RETURN(Node * all, Add(New("all", "NoOp")));
+    for (Node* node : stateful) graph_.AddControlEdge(node, all, /*allow_duplicates=*/true);
+    for (Node* end : ends_) graph_.AddControlEdge(all, end, /*allow_duplicates=*/true);
   }
   for (Node* node : unneeded) graph_.RemoveNode(node);
   for (size_t k = 0; k < ends_.size(); ++k) {

@@ -12,6 +12,7 @@
 #include "tensorflow/core/common_runtime/inline_function_utils.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/node_def_util.h"
+#include "tensorflow_ext/gradient/functions/custom_gradients.h"
 
 namespace tensorflow_ext {
 
@@ -53,6 +54,7 @@ absl::Status InlineFrom(int first, const FunctionLibraryDefinition& library, Gra
     std::unique_ptr<FunctionBody> body;
     TF_RETURN_IF_ERROR(tensorflow::FunctionDefToBodyHelper(
         record->fdef(), AttrSlice(&function.attr()), &library, &body));
+    TF_RETURN_IF_ERROR(AttachGradients(library, name, body.get()));
     // Places the body as TensorFlow does when it runs such a call.
     options.inlined_function_body_placer = node->IsPartitionedCall()
                                                ? InlinedFunctionBodyPlacer::MultiDevice()

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "tensorflow/core/framework/function.h"
+#include "tensorflow_ext/gradient/registry/named_gradient.h"
 #include "tensorflow_ext/gradient/registry/precedence.h"
 #include "tensorflow_ext/gradient/registry/readable_table.h"
 
@@ -40,6 +41,7 @@ class Replaceable {
       : current_(new std::atomic(new GradientCreator(creator))) {}
 
   absl::Status operator()(const AttrSlice& attrs, FunctionDef* gradient) const {
+    TF_RETURN_IF_ERROR(CheckNamesNoGradient("a node", attrs));
     return Current()(attrs, gradient);
   }
 

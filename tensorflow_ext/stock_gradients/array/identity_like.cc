@@ -17,6 +17,7 @@
 #include "tensorflow_ext/gradient/bridge/client_registry.h"
 #include "tensorflow_ext/gradient/expand/gradient_nodes.h"
 #include "tensorflow_ext/gradient/expand/upstream.h"
+#include "tensorflow_ext/gradient/functions/custom_gradients.h"
 
 namespace tensorflow_ext {
 
@@ -28,6 +29,7 @@ namespace {
 
 absl::Status PassOn(const Scope& scope, const Operation& op, const std::vector<Output>& upstream,
                     std::vector<Output>* gradients) {
+  TF_RETURN_IF_ERROR(CheckNamedGradient(*op.node()));
   const Output& dy = upstream[0];
   if (dy.node() == nullptr || IsMadeByThisCall(scope, dy.node()->name())) {
     *gradients = {dy};

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Gradients that a model brings: tf.custom_gradient in Python.
+//
+// Python wraps the results and the inputs of such a function in an IdentityN whose attribute
+// `_gradient_op_type` names a gradient ("CustomGradient-9"). A SavedModel has a function for that
+// gradient. Its arguments are one upstream gradient for each output of the IdentityN and then the
+// tensors that the Python function captured. The graph of a loaded model has lost which function
+// belongs to which name and what was captured; the MetaGraphDef has both.
+//
+// saved_model/model_gradients.h writes this into the graph's function library: for each function
+// with such nodes a second one, its record. The record is never called. A function that is
+// differentiated or inlined looks for its record, and each of its nodes then becomes an IdentityN
+// that has the captured tensors as further inputs and names the gradient function
+// (AttachGradients). So nothing outside the graph is needed any more, and the node survives export,
+// import and inlining.
+
+#ifndef TENSORFLOW_EXT_GRADIENT_FUNCTIONS_CUSTOM_GRADIENTS_H_
+#define TENSORFLOW_EXT_GRADIENT_FUNCTIONS_CUSTOM_GRADIENTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "tensorflow/cc/framework/ops.h"
+#include "tensorflow/cc/framework/scope.h"
+#include "tensorflow/core/common_runtime/function_body.h"
+#include "tensorflow/core/framework/function.h"
+#include "tensorflow/core/framework/node_def.pb.h"
+#include "tensorflow_ext/gradient/graph/leading_to.h"
+
+namespace tensorflow_ext {
+
+// The gradient of one node of a function.
+struct CustomGradient {
+  // The node, and the function of its gradient.
+  std::string node;
+  std::string function;
+  // The captured tensors, "node:index" in the function of the node or among the record's sources.
+  std::vector<std::string> captures;
+  // For each result of `function`, the index of the input of the node that it belongs to.
+  std::vector<int> results;
+  // Why the model has no gradient for the node and what to do; empty if it has one.
+  std::string problem;
+};
+
+// The record of the function `name`. `sources`: nodes without inputs that make tensors which the
+// gradients captured and which the function does not have.
+tensorflow::FunctionDef MakeRecord(const std::string& name,
+                                   const std::vector<CustomGradient>& gradients,
+                                   const std::vector<tensorflow::NodeDef>& sources);
+
+// Copies from `library` the records of the functions of `reachable`, and everything that the
+// gradients in these records need.
+absl::Status CopyRecords(const tensorflow::FunctionLibraryDefinition& library,
+                         tensorflow::FunctionLibraryDefinition* reachable);
+
+// Attaches to each node of `body`, the body of function `name`, the gradient in the function's
+// record, if `library` has one.
+absl::Status AttachGradients(const tensorflow::FunctionLibraryDefinition& library,
+                             const std::string& name, tensorflow::FunctionBody* body);
+
+// kFailedPrecondition if the node names a gradient that is not attached, unless
+// AllowsMissingGradients().
+absl::Status CheckNamedGradient(const tensorflow::Node& node);
+
+// The same for the nodes of `between` (Between of leading_to.h) whose gradients are needed.
+absl::Status CheckNamedGradients(const NodeSet& between);
+
+// True if AttachGradients attached a gradient to the node.
+bool HasAttachedGradient(const tensorflow::Node& node);
+
+// Calls the attached gradient of `op`. A missing upstream gradient has no node.
+absl::Status AddAttachedGradient(const tensorflow::Scope& scope, const tensorflow::Operation& op,
+                                 const std::vector<tensorflow::Output>& upstream,
+                                 std::vector<tensorflow::Output>* gradients);
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_GRADIENT_FUNCTIONS_CUSTOM_GRADIENTS_H_

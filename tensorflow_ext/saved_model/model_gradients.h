@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef TENSORFLOW_EXT_SAVED_MODEL_MODEL_GRADIENTS_H_
+#define TENSORFLOW_EXT_SAVED_MODEL_MODEL_GRADIENTS_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tensorflow/core/framework/function.pb.h"
+#include "tensorflow/core/protobuf/meta_graph.pb.h"
+#include "tensorflow_ext/gradient/functions/custom_gradients.h"
+
+namespace tensorflow_ext {
+
+// The gradients that the nodes of a model name (tf.custom_gradient).
+struct ModelGradients {
+  struct Gradient : CustomGradient {
+    std::string op_type;  // the name that the node gives it
+  };
+  // By the function that has the nodes, "" for the main graph, in the order of its nodes.
+  std::map<std::string, std::vector<Gradient>> gradients;
+  // The records of those functions (custom_gradients.h).
+  tensorflow::FunctionDefLibrary records;
+};
+
+// Finds them. A gradient that the model lacks has a `problem`. Error: kInvalidArgument, a function
+// of the model uses an op that is not registered.
+absl::StatusOr<ModelGradients> FindModelGradients(const tensorflow::MetaGraphDef& meta_graph);
+
+// The records alone, as a serialized GraphDef without nodes.
+absl::StatusOr<std::string> GradientsAsGraphDef(const tensorflow::MetaGraphDef& meta_graph);
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_SAVED_MODEL_MODEL_GRADIENTS_H_

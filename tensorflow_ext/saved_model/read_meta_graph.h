@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef TENSORFLOW_EXT_SAVED_MODEL_READ_META_GRAPH_H_
+#define TENSORFLOW_EXT_SAVED_MODEL_READ_META_GRAPH_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tensorflow/c/tf_buffer.h"
+#include "tensorflow/core/protobuf/meta_graph.pb.h"
+
+namespace tensorflow_ext {
+
+// The graph with all of these tags, in any order, of the SavedModel in a folder. kNotFound: the
+// folder has no model, or the model has no such graph.
+absl::StatusOr<tensorflow::MetaGraphDef> ReadMetaGraph(const std::string& folder,
+                                                       const std::vector<std::string>& tags);
+
+// A buffer that holds a MetaGraphDef with a graph.
+absl::StatusOr<tensorflow::MetaGraphDef> ParseMetaGraph(const TF_Buffer* meta_graph_def);
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_SAVED_MODEL_READ_META_GRAPH_H_

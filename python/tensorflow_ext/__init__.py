@@ -15,7 +15,7 @@ from tensorflow_ext._op_libraries import load_op_library
 from tensorflow_ext._override._numpy_op import numpy_op
 from tensorflow_ext._override._override import override_gradient
 from tensorflow_ext._runtime import _library
-from tensorflow_ext._saved_model import describe_saved_model
+from tensorflow_ext._saved_model import describe_saved_model, prepare_saved_model
 from tensorflow_ext.ops import *
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "load_op_library",
     "numpy_op",
     "override_gradient",
+    "prepare_saved_model",
     "raw_ops",
     "sysconfig",
 ]

@@ -4,7 +4,9 @@
 import argparse
 import sys
 
-from tensorflow_ext import _config
+import tensorflow as tf
+
+from tensorflow_ext import _config, _saved_model
 from tensorflow_ext._explain import _command as _explain_command
 from tensorflow_ext._typed_wrappers import command as _wrappers_command
 from tensorflow_ext.testing._op import _command
@@ -48,11 +50,20 @@ def main(given: list[str] | None = None) -> int:
     )
     _config.add_arguments(config)
     config.set_defaults(run=_config.run, error=_config.ConfigError)
+    prepare = commands.add_parser(
+        "prepare",
+        help="write into a SavedModel which gradients its nodes have",
+        description="Writes into a SavedModel which gradients its nodes have "
+        "(tf.custom_gradient), so that clients in other languages use them without a call.",
+    )
+    _saved_model.add_arguments(prepare)
+    prepare.set_defaults(run=_saved_model.run, error=tf.errors.OpError)
     arguments = parser.parse_args(given)
     try:
         arguments.run(arguments)
     except arguments.error as error:
-        print(f"{parser.prog}: {error}", file=sys.stderr)
+        message = error.message if isinstance(error, tf.errors.OpError) else error
+        print(f"{parser.prog}: {message}", file=sys.stderr)
         return 1
     return 0
 

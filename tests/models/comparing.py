@@ -44,7 +44,11 @@ class Case:
     @property
     def in_second_order(self) -> bool:
         """True if the case has a second order that runs this time."""
-        return self.model.error is None and self.model.orders > 1 and sampling.is_turn(f"{self.id} twice", one_in=3)
+        return (
+            self.model.error is None
+            and self.model.orders > 1
+            and sampling.is_turn(f"{self.id} twice", one_in=3)
+        )
 
     @property
     def inlined(self) -> bool:

@@ -124,13 +124,15 @@ class Client:
         graph.add(graph_def)
         return graph
 
-    def load_saved_model(self, folder: str | pathlib.Path) -> "Graph":
-        """The graph of a SavedModel, with the session that holds its variables. The model is
-        handed over, so that the gradients that it brings are used."""
+    def load_saved_model(self, folder: str | pathlib.Path, handed_over: bool = True) -> "Graph":
+        """The graph of a SavedModel, with the session that holds its variables.
+
+        If the model is handed over, the gradients that it brings are used.
+        """
         graph = Graph(self)
         meta_graph = graph._load(folder)
         try:
-            if self._library is not None:
+            if handed_over and self._library is not None:
                 with self.status() as status:
                     ctypes.CDLL(self._library).TfExt_UseModelGradients(
                         graph._graph, meta_graph, status

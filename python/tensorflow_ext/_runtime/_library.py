@@ -10,6 +10,7 @@ import ctypes
 import enum
 import pathlib
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import tensorflow as tf
 from tensorflow.python.framework import errors
@@ -100,9 +101,11 @@ def _declare() -> None:
         "TfExt_RegisterGradients": (ctypes.c_int64,),
         "TfExt_CheckDefinition": (None, *node_def, status),
         "TfExt_CheckGradientShapes": (ctypes.c_int, ctypes.c_int),
+        "TfExt_AllowMissingGradients": (ctypes.c_int, ctypes.c_int),
         "TfExt_ListOps": (None, buffer, status),
         "TfExt_TakeRegistrationErrors": (None, buffer, status),
         "TfExt_DescribeMetaGraph": (None, buffer, buffer, status),
+        "TfExt_ModelGradients": (None, buffer, buffer, status),
         "TfExt_GradientFunctionDef": (None, *node_def, buffer, status),
         "TfExt_GradientPlan": (None, *node_def, ctypes.c_char_p, ctypes.c_size_t, buffer, status),
         "TfExt_InlineCallsOfGraphDef": (
@@ -243,6 +246,12 @@ def check_gradient_shapes(check: bool | None = None) -> bool:
     return bool(_LIBRARY.TfExt_CheckGradientShapes(-1 if check is None else int(check)))
 
 
+def allow_missing_gradients(allow: bool | None = None) -> bool:
+    """TfExt_AllowMissingGradients: returns whether missing gradients were allowed. None
+    changes nothing."""
+    return bool(_LIBRARY.TfExt_AllowMissingGradients(-1 if allow is None else int(allow)))
+
+
 def inline_calls(graph_def: bytes, outputs: Sequence[str]) -> tuple[bytes, list[str]]:
     """Nodes that compute tensors of a graph without function calls.
 
@@ -275,9 +284,25 @@ def describe_meta_graph(meta_graph_def: bytes | None) -> list[list[str]]:
     Raises:
       tf.errors.InvalidArgumentError: See saved_model/describe_meta_graph.h.
     """
-    buffer = None
-    if meta_graph_def is not None:
-        data = ctypes.cast(ctypes.c_char_p(meta_graph_def), ctypes.c_void_p)
-        buffer = ctypes.byref(_Buffer(data, len(meta_graph_def), None))
-    lines = _call(_LIBRARY.TfExt_DescribeMetaGraph, buffer).decode()
+    lines = _call(_LIBRARY.TfExt_DescribeMetaGraph, _buffer_of(meta_graph_def)).decode()
     return [line.split("\t") for line in lines.splitlines()]
+
+
+def model_gradients(meta_graph_def: bytes | None) -> bytes:
+    """The functions by which a graph uses the gradients of its model, as a serialized GraphDef.
+
+    Args:
+      meta_graph_def: A serialized MetaGraphDef; None stands for NULL.
+
+    Raises:
+      tf.errors.OpError: See TfExt_ModelGradients in saved_model/use_model_gradients.h.
+    """
+    return _call(_LIBRARY.TfExt_ModelGradients, _buffer_of(meta_graph_def))
+
+
+def _buffer_of(content: bytes | None) -> Any:
+    """A buffer to read, or NULL."""
+    if content is None:
+        return None
+    data = ctypes.cast(ctypes.c_char_p(content), ctypes.c_void_p)
+    return ctypes.byref(_Buffer(data, len(content), None))

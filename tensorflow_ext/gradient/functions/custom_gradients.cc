@@ -39,8 +39,9 @@ using tensorflow::TensorId;
 
 namespace {
 
-// An attribute of a record: a list of functions, each a gradient with these attributes.
-constexpr char kGradients[] = "_tfext_gradients";
+// An attribute of a NoOp in a record: the gradient function, with these attributes. Python's loader
+// allows no attributes of our own for the record itself.
+constexpr char kRecorded[] = "_tfext_recorded";
 constexpr char kNode[] = "node";
 constexpr char kCaptures[] = "captures";
 constexpr char kResults[] = "results";
@@ -88,14 +89,10 @@ absl::StatusOr<CustomGradient> Decode(const NameAttrList& list) {
 
 absl::StatusOr<std::vector<CustomGradient>> GradientsOf(const FunctionDef& record) {
   std::vector<CustomGradient> gradients;
-  const auto found = record.attr().find(kGradients);
-  if (found == record.attr().end()) {
-    return absl::InvalidArgumentError(absl::StrCat("function '", record.signature().name(),
-                                                   "' has no attribute '", kGradients,
-                                                   "', which a record of gradients must have"));
-  }
-  for (const NameAttrList& list : found->second.list().func()) {
-    TF_ASSIGN_OR_RETURN(CustomGradient gradient, Decode(list));
+  for (const NodeDef& node : record.node_def()) {
+    const auto found = node.attr().find(kRecorded);
+    if (found == node.attr().end()) continue;
+    TF_ASSIGN_OR_RETURN(CustomGradient gradient, Decode(found->second.func()));
     gradients.push_back(std::move(gradient));
   }
   return gradients;
@@ -293,8 +290,12 @@ FunctionDef MakeRecord(const std::string& name, const std::vector<CustomGradient
   FunctionDef record;
   record.mutable_signature()->set_name(RecordName(name));
   for (const NodeDef& source : sources) *record.add_node_def() = source;
-  auto* list = (*record.mutable_attr())[kGradients].mutable_list();
-  for (const CustomGradient& gradient : gradients) *list->add_func() = Encode(gradient);
+  for (const CustomGradient& gradient : gradients) {
+    NodeDef* node = record.add_node_def();
+    node->set_name(absl::StrCat("gradient_", record.node_def_size()));
+    node->set_op("NoOp");
+    *(*node->mutable_attr())[kRecorded].mutable_func() = Encode(gradient);
+  }
   return record;
 }
 

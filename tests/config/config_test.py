@@ -229,7 +229,7 @@ def test_java_of_each_tensorflow(config: Config, monkeypatch: pytest.MonkeyPatch
         assert natives == [release, release]
     monkeypatch.setattr(_compatibility, "TENSORFLOW", "2.19")
     error = config("--java", fails=True)
-    assert "TensorFlow Java has versions for 2.18 and 2.21" in error
+    assert "TensorFlow Java has releases for TensorFlow 2.18 and 2.21" in error
 
 
 # ----- Errors.
@@ -237,7 +237,7 @@ def test_java_of_each_tensorflow(config: Config, monkeypatch: pytest.MonkeyPatch
 
 def test_no_folder_to_write_into(config: Config, folder: pathlib.Path) -> None:
     error = config("--go", "--write=no/where", fails=True)
-    assert f"there is no folder {folder}/no; make it first" in error
+    assert f"there is no folder {folder}/no; create it first" in error
 
 
 @pytest.mark.usefixtures("a_tensorflow_of_java")
@@ -246,7 +246,7 @@ def test_files_of_others_stay(config: Config, folder: pathlib.Path) -> None:
     path.parent.mkdir()
     path.write_text("# mine\n")
     error = config("--cargo", "--write=.", fails=True)
-    assert f"{path} is there, for you to change; add to it" in error
+    assert f"{path} exists and was not written by this command; add the" in error
     assert path.read_text() == "# mine\n"
     path.unlink()
     config("--cargo", "--write=.")
@@ -258,7 +258,7 @@ def test_files_of_others_stay(config: Config, folder: pathlib.Path) -> None:
     for _ in range(2):
         config("--java", "--write=.")
     (folder / "pom.xml").write_text("<project/>")
-    assert "pom.xml is there" in config("--java", "--write=.", fails=True)
+    assert "pom.xml exists" in config("--java", "--write=.", fails=True)
 
 
 def test_no_permission(config: Config, folder: pathlib.Path) -> None:
@@ -282,7 +282,7 @@ def test_no_headers(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_characters_that_nothing_quotes(config: Config) -> None:
     for character in "\"'\\$,;:#`&(":
         error = config("--go", f"--write=a{character}b", fails=True)
-        assert f"has {character!r}, at which" in error
+        assert f"contains {character!r}, which compilers" in error
 
 
 def test_one_language_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:

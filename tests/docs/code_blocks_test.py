@@ -223,7 +223,7 @@ def _run_module(arguments: list[str], folder: pathlib.Path) -> None:
     """Runs python -m tensorflow_ext, without drawing if there is no Graphviz. Commands about
     TensorFlow Java must say that it has no release for this TensorFlow."""
     if "--java" in arguments and _compatibility.java_release() is None:
-        with pytest.raises(AssertionError, match="TensorFlow Java has versions for"):
+        with pytest.raises(AssertionError, match="TensorFlow Java has releases for"):
             _run_as_program(arguments, folder)
         return
     if shutil.which("dot") is None and "--draw" in arguments:

@@ -216,7 +216,7 @@ def test_stand_ins_of_another_library() -> None:
         assert f" = Mul({factor}.0, dy)" in text
         theirs = re.findall(r"^  (Python|C and C\+\+|function runtime)  +(.*)", text, re.M)
         assert [who.split()[0] for _, who in theirs] == ["liboutside_formulas.so"] * 3
-    assert "in the place of any other" in tanh
+    assert "in place of any other" in tanh
     assert "C and C++         tensorflow_ext (this definition" in erfc
 
 

@@ -63,7 +63,7 @@ def test_recursion() -> None:
 
 def test_left_in_another_order() -> None:
     first, second = (tfe.override_gradient({"Sign": None}) for _ in range(2))
-    with second, first, pytest.raises(RuntimeError, match="another order"):
+    with second, first, pytest.raises(RuntimeError, match="reverse order"):
         second.__exit__()
 
 

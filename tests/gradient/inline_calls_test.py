@@ -250,7 +250,7 @@ def test_many_threads_inline_at_once() -> None:
 
 @pytest.mark.parametrize(
     ("tensor", "message"),
-    [("x:7", "has 1 outputs, there is none of index 7"), ("x:-1", "of index -1")],
+    [("x:7", "has 1 outputs, but output 7 was requested"), ("x:-1", "output -1 was")],
 )
 def test_bad_tensors_are_errors(tensor: str, message: str) -> None:
     with client_error(tf.errors.INVALID_ARGUMENT, message):

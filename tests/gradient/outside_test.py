@@ -57,11 +57,11 @@ def error_of(op: str) -> ClientError:
 
 MISTAKES = {
     "UnsetFactor": "node 'Mul' of op Mul: argument 1 is a Value that was never",
-    "UnsetFactors": "a Value is used that was never assigned",
+    "UnsetFactors": "a Value that was never assigned is used",
     "UnsetArgument": "Exp: none of its inputs is a Value that was assigned",
     "UnsetAmongArguments": "node 'AddN' of op AddN: argument 0 is a Value that",
-    "UnsetShape": "a Value is used that was never assigned",
-    "TwoNumbers": "Maximum of two numbers, whose type nobody knows",
+    "UnsetShape": "a Value that was never assigned is used",
+    "TwoNumbers": "Maximum of two numbers has no known type",
     "ReturnsTwice": "returns a second time",
     "ReturnsNothing": "returns nothing",
     "ReturnsTooMuch": "returns 2 gradients for the 1 inputs",
@@ -70,16 +70,16 @@ MISTAKES = {
     "UnknownOp": "'Nonexistent' of op Faulty>Nonexistent: the op is not registered",
     "UnknownNodeAttribute": "node 'Exp' of op Exp: the op has no attribute 'sharp",
     "OpWithoutOutput": "op NoOp has no output",
-    "NoSuchInput": "no input 3 among the 1",
+    "NoSuchInput": "input 3 does not exist; Faulty>NoSuchInput has 1",
     "NoSuchArgument": "no input 'z'",
-    "NoSuchOutput": "no output -1 among the 1",
+    "NoSuchOutput": "output -1 does not exist; Faulty>NoSuchOutput has 1",
     "NoSuchAttribute": "Faulty>NoSuchAttribute has no attribute 'sharpness'",
     "AttributeOfAnotherKind": "attribute 'scale' of .* is 1: .*float.*bool",
     "NoSuchAttributeOfOp": "Faulty>NoSuchAttributeOfOp has no attribute 'U'",
     "ConstantOfStrings": "a constant cannot have type string",
-    "AfterNothing": "After: a Value that was never assigned",
+    "AfterNothing": "After: a Value was never assigned",
     "Throws": "throws: no table for this scale",
-    "ThrowsANumber": "throws what is no std::exception",
+    "ThrowsANumber": "throws something that is not a std::exception",
 }
 
 

@@ -211,7 +211,7 @@ def test_branches_of_version_1_in_a_function(client: Client) -> None:
 
 def test_a_loop_of_version_1_in_a_function_is_refused(client: Client) -> None:
     graph = imported(client, graph_of(with_version_1(loop)))
-    with pytest.raises(ClientError, match="belongs to a loop of TensorFlow 1"):
+    with pytest.raises(ClientError, match="belongs to a TensorFlow 1 loop"):
         derivative(graph)
 
 

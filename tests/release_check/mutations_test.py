@@ -61,12 +61,12 @@ def test_what_fails_anyway_notices_nothing(
     program.write_text("#!/bin/sh\nexit 3\n")
     program.chmod(0o755)
     assert mutations.run(tmp_path, _LIST[:1]) == 1
-    assert "without any mutation the tests fail" in capsys.readouterr().out
+    assert "the tests fail without any mutation" in capsys.readouterr().out
 
 
 def test_a_text_that_is_gone(tmp_path: pathlib.Path) -> None:
     (tmp_path / "file").write_text("one one\n")
-    for old, why in (("one", "stands 2 times"), ("two", "stands 0 times")):
+    for old, why in (("one", "occurs 2 times"), ("two", "occurs 0 times")):
         assert why in Mutation("m", "what", "file", old, "new", ()).fault(tmp_path)
     assert Mutation("m", "what", "file", "one", "one", ()).fault(tmp_path)
     assert Mutation("m", "what", "other", "one", "two", ()).fault(tmp_path)

@@ -226,10 +226,7 @@ def test_a_clone_is_of_the_commit(tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.parametrize(
     ("path", "message"),
-    [
-        (None, "git rev-parse in "),
-        ("", "no git on PATH; it is needed to check the last commit"),
-    ],
+    [(None, "git rev-parse in "), ("", "no git on PATH; it is needed to check the last commit")],
 )
 def test_a_tree_that_git_does_not_know(
     path: str | None,

@@ -112,7 +112,10 @@ def test_of_run(tmp_path: pathlib.Path) -> None:
     bazel = "echo '[30 / 30] checking' >&2; echo 'INFO: Build completed successfully' >&2"
     said = machine.works(FAKE_BAZEL=bazel)
     assert "run: build takes about" in said
-    assert "run:   1. install TensorFlow and other packages into .venv (3 min on a usual machine)" in said
+    assert (
+        "run:   1. install TensorFlow and other packages into .venv (3 min on a usual machine)"
+        in said
+    )
     assert "run:   2. compile the library and everything that build needs (" in said
     assert "INFO: Build completed successfully\n" in said
     assert "[30 / 30]" not in said

@@ -68,7 +68,7 @@ def test_load_gives_what_save_took(tmp_path: pathlib.Path, name: str) -> None:
 def test_load_of_something_else(tmp_path: pathlib.Path, name: str, content: bytes) -> None:
     file = tmp_path / name
     file.write_bytes(content)
-    with pytest.raises(ValueError, match=f"{re.escape(name)}: expected what an earlier"):
+    with pytest.raises(ValueError, match=f"{re.escape(name)}: expected a file that"):
         results.load(file)
 
 
@@ -77,7 +77,7 @@ def test_unknown_field(tmp_path: pathlib.Path) -> None:
     file = tmp_path / "rows.json"
     results.save(_record(ROW), file)
     file.write_text(file.read_text().replace('"case":', '"color": "red", "case":'))
-    with pytest.raises(ValueError, match="expected what an earlier"):
+    with pytest.raises(ValueError, match="expected a file that"):
         results.load(file)
 
 
@@ -177,7 +177,7 @@ def test_print_moves() -> None:
     report.print_moves(console, [move], pathlib.Path("earlier.json"))
     report.print_moves(console, [], pathlib.Path("earlier.json"))
     said = console.export_text()
-    for part in ("since earlier.json", "0.50", "0.80", "nothing moved beyond the noise"):
+    for part in ("since earlier.json", "0.50", "0.80", "nothing changed by more than the noise"):
         assert part in said
 
 
@@ -235,9 +235,9 @@ def test_compare_finds_the_part_of_the_limit(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["nothing"], "no suite ['nothing']; expected of"),
+        (["nothing"], "no suite ['nothing']; expected some of"),
         (["--against", "/none.json"], "No such file or directory: '/none.json'"),
-        (["--against", __file__], "expected what an earlier ./run bench wrote"),
+        (["--against", __file__], "expected a file that ./run bench wrote"),
         (["--from", "/none.json"], "No such file or directory: '/none.json'"),
     ],
 )

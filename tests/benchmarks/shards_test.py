@@ -95,5 +95,5 @@ def test_all_that_is_written_is_seen(found: dict) -> None:
 
 
 def test_a_recorder_comes_before_tensorflow() -> None:
-    with pytest.raises(RuntimeError, match="TensorFlow is imported already"):
+    with pytest.raises(RuntimeError, match="TensorFlow has already been imported"):
         shards.Recorder()

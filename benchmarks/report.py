@@ -177,7 +177,7 @@ def _markdown_rows(results: Sequence[Result]) -> Iterator[str]:
 
 
 def print_moves(console: Console, moves: Sequence[Move], against: pathlib.Path) -> None:
-    """Prints the rows that changed by more than the noise since the run that wrote the file `against`."""
+    """Prints the rows that changed by more than the noise since the run that wrote `against`."""
     if not moves:
         console.print(f"nothing changed by more than the noise since {against}")
         return

@@ -13,7 +13,7 @@ _EXPECTED = {
     "Go": "[0 0.8650984] [0.6 1.0490363]\n",
     "Rust": """\
 pooled [4.0]
-gradient by the data [0.0, 1.0, 0.0, 0.0]
+gradient for the data [0.0, 1.0, 0.0, 0.0]
 from an upstream gradient [0.0, 10.0, 0.0, 0.0]
 """,
 }

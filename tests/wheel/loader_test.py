@@ -64,7 +64,7 @@ def test_others_alone(program: pathlib.Path, folder: pathlib.Path) -> None:
         _add(folder, version, b"")
     (folder / "cmake").mkdir()
     said = _load(program, folder, fails=True)
-    assert f"this process has TensorFlow {tf.__version__}, and tensorflow_ext" in said
+    assert f"this process has TensorFlow {tf.__version__}, but tensorflow_ext" in said
     assert f"in {folder} has libraries for TensorFlow 2.9, 2.10: use one" in said
     assert f"that is built for {MINOR}" in said
 

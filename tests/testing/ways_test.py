@@ -80,7 +80,7 @@ def test_upstream_gradients_of_the_user() -> None:
     assert report.upstreams[1, "outputs[2]"] == 3
     with pytest.raises(ValueError, match=r"1 upstream gradients; expected 2"):
         check_gradient(function, _X, upstreams=[_X], **_QUICK)
-    with pytest.raises(ValueError, match=r"shape \(\); expected \(2, 3\), of out"):
+    with pytest.raises(ValueError, match=r"shape \(\); expected \(2, 3\), the shape of out"):
         check_gradient(function, _X, upstreams=[0.0, 0.0], **_QUICK)
 
 

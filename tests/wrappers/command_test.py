@@ -72,7 +72,10 @@ def test_replaces_its_own_files_alone(
         path.unlink()
     (tmp_path / foreign).write_text("by hand\n")
     refused = _refused(capsys, *arguments)
-    assert f"--write {tmp_path / foreign}: it was not written by this command" in refused
+    assert (
+        f"--write {tmp_path / foreign}: the file exists and was not written by this command"
+        in refused
+    )
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / foreign]
     assert (tmp_path / foreign).read_text() == "by hand\n"
 

@@ -17,9 +17,7 @@ class CheckError(Exception):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments to its parser."""
-    parser.add_argument(
-        "what", help="an op library, such as ./libmy_ops.so, or an op, such as 'My>Op'"
-    )
+    parser.add_argument("what", help="a library, such as ./libmy_ops.so, or an op, such as 'My>Op'")
     parser.add_argument(
         "--library", action="append", default=[], metavar="PATH", help="the library of the op"
     )

@@ -110,7 +110,7 @@ def test_c_and_paths_with_spaces(config: Config, folder: pathlib.Path) -> None:
 
 @needs("cmake")
 def test_cmake(config: Config, folder: pathlib.Path) -> None:
-    # test_run_hands_it_on checks the output without --write.
+    # test_run_passes_it_on checks the output without --write.
     flags = config("--cmake", "--write=for cmake")
     run(f"cmake {flags} -S . -B build && cmake --build build", folder)
     assert run(["build/program"], folder) == RESULT
@@ -133,7 +133,7 @@ def test_pkg_config(package: str, config: Config, folder: pathlib.Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "file"), [("--pkg-config", "tensorflow_ext.pc"), ("--cargo", ".cargo/config.toml")]
 )
-def test_what_is_written_is_printed(
+def test_the_written_settings_are_printed(
     kind: str, file: str, config: Config, folder: pathlib.Path
 ) -> None:
     printed = config(kind)
@@ -241,7 +241,7 @@ def test_no_folder_to_write_into(config: Config, folder: pathlib.Path) -> None:
 
 
 @pytest.mark.usefixtures("a_tensorflow_of_java")
-def test_files_of_others_stay(config: Config, folder: pathlib.Path) -> None:
+def test_other_files_are_kept(config: Config, folder: pathlib.Path) -> None:
     path = folder / ".cargo" / "config.toml"
     path.parent.mkdir()
     path.write_text("# mine\n")
@@ -279,7 +279,7 @@ def test_no_headers(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
         assert "install tensorflow_ext with its headers" in config(kind, fails=True)
 
 
-def test_characters_that_nothing_quotes(config: Config) -> None:
+def test_unquotable_characters(config: Config) -> None:
     for character in "\"'\\$,;:#`&(":
         error = config("--go", f"--write=a{character}b", fails=True)
         assert f"contains {character!r}, which compilers" in error
@@ -293,7 +293,7 @@ def test_one_language_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
     assert "not allowed with argument" in capsys.readouterr().err
 
 
-def test_run_hands_it_on(tmp_path: pathlib.Path) -> None:
+def test_run_passes_it_on(tmp_path: pathlib.Path) -> None:
     """`./run config` prints what the command prints, and nothing else."""
     # Needs a built checkout, because Bazel is running in this one.
     shutil.copy(ROOT / "run", tmp_path)

@@ -89,7 +89,7 @@ def test_every_exemption_is_needed() -> None:
     assert {_exemption(block) for block in _ALL} - {None} == _EXEMPT.keys()
 
 
-def test_every_block_is_looked_at() -> None:
+def test_every_block_is_checked() -> None:
     known = {"c", "cpp", "go", "java", "python", "rust", "toml"} | _SHELL | _TEXT
     others = [str(block) for block in _BLOCKS if block.language not in known]
     assert not others, f"a language that code_blocks_test does not run: {others}"

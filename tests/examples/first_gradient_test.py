@@ -37,7 +37,7 @@ def test_prints_the_gradients(language: str) -> None:
 
 
 @pytest.mark.parametrize("language", _PROGRAMS)
-def test_names_a_library_that_is_not_there(language: str) -> None:
+def test_a_missing_library_is_named(language: str) -> None:
     done = _run(language, "/nowhere.so")
     assert done.returncode == 1
     assert "/nowhere.so" in done.stderr

@@ -40,7 +40,7 @@ def one_leads_to_another() -> None:
     tf.constant([1, 2], name="number")
 
 
-def test_one_y_on_the_way_to_another() -> None:
+def test_one_y_that_depends_on_another() -> None:
     graph = graph_of(one_leads_to_another)
     gradient = gradient_by_x(graph, "y:0", "z:0")
     x = np.float64(0.7)
@@ -174,7 +174,7 @@ def test_the_same_x_twice() -> None:
     ],
     ids=["by a node", "by known shapes", "as it is"],
 )
-def test_an_upstream_gradient_that_is_handed_on(op: Callable[..., tf.Tensor]) -> None:
+def test_an_upstream_gradient_that_is_passed_on(op: Callable[..., tf.Tensor]) -> None:
     def build() -> None:
         op(placeholder(), name="y")
         placeholder("dy")

@@ -106,13 +106,13 @@ def test_a_mistake_is_an_error_that_names_op_node_and_line(name: str) -> None:
     assert line == marked or "mistake" not in LINES[line - 1]
 
 
-def test_what_is_not_supported_keeps_its_code() -> None:
+def test_unsupported_gradients_keep_their_error_code() -> None:
     error = error_of("Faulty>IsUnimplemented")
     assert error.code == UNIMPLEMENTED
     assert "scale=1 is not supported" in str(error)
 
 
-def test_a_constant_of_one_type_fails_for_the_others_alone() -> None:
+def test_a_constant_of_one_type_fails_only_for_other_types() -> None:
     assert gradient(unary_graph("Faulty>FloatConstant", tf.float32), "f:0", "x:0", "u:0")
 
 
@@ -202,7 +202,7 @@ def test_a_stand_in_reaches_every_client(
     np.testing.assert_allclose(client(op), expected)
 
 
-def test_what_was_there_stays_where_nobody_asked() -> None:
+def test_existing_gradients_stay_unless_replaced() -> None:
     expected = -2 / np.sqrt(np.pi) * np.exp(-(X**2))
     for client in CLIENTS:
         np.testing.assert_allclose(client("Erfc"), expected)

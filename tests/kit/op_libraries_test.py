@@ -76,7 +76,7 @@ with pytest.raises(RuntimeError, match="has changed .*: restart the process"):
     )
 
 
-def test_a_gradient_that_there_is_already() -> None:
+def test_an_existing_gradient() -> None:
     _in_process(
         """
 before = tfe.gradients.function_def("Erfc", T=tf.float32)
@@ -92,7 +92,7 @@ assert tfe.gradients.function_def("Erfc", T=tf.float32) == before
     )
 
 
-def test_an_error_of_a_library_that_came_before() -> None:
+def test_an_error_of_an_earlier_library() -> None:
     """The next library that is loaded does not get this error."""
     _in_process(
         """
@@ -176,7 +176,7 @@ def test_no_library(tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize("size", [20, 100, 4000, -4096])
-def test_a_library_that_is_cut_off(size: int, tmp_path: pathlib.Path) -> None:
+def test_a_truncated_library(size: int, tmp_path: pathlib.Path) -> None:
     """The dynamic loader would end the process with a bus error."""
     file = tmp_path / "libyour_op.so"
     file.write_bytes(pathlib.Path(_OTHER).read_bytes()[:size])

@@ -124,7 +124,7 @@ def test_python_providers(op: str, who: str, how: str) -> None:
     assert how in provider.how
 
 
-def test_mended_provider() -> None:
+def test_fixed_provider() -> None:
     tfe.gradients.fix(["Cumprod"])
     try:
         provider = _clients.providers("Cumprod")[0]
@@ -260,7 +260,7 @@ def test_command() -> None:
     assert b"Traceback" not in done.stderr
 
 
-def test_a_file_that_is_no_library(tmp_path: pathlib.Path, refused: Refused) -> None:
+def test_a_file_that_is_not_a_library(tmp_path: pathlib.Path, refused: Refused) -> None:
     (tmp_path / "no.so").write_text("no")
     assert "no.so" in refused(f"Erfc --library {tmp_path / 'no.so'}")
 

@@ -205,7 +205,7 @@ def test_gradient_of_another_shape_when_it_runs() -> None:
         outside(op, X)
 
 
-def test_compiler_says_what_it_cannot() -> None:
+def test_compiler_names_the_unsupported_op() -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"PyFunc.*node mod"):
         tf.function(mod, jit_compile=True)(X, Y)
 

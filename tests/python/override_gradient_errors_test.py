@@ -52,7 +52,7 @@ def test_result_of_several_inputs() -> None:
         eager(lambda x: x * tf.constant(2.0), X)
 
 
-def test_shape_that_is_known_when_it_runs() -> None:
+def test_shape_known_at_run_time() -> None:
     function = tf.function(tf.sign, input_signature=[tf.TensorSpec([3])])
     wrong = tfe.override_gradient({"Sign": lambda op, dy: tf.boolean_mask(dy, dy > 1)})
     with wrong, pytest.raises(tf.errors.InvalidArgumentError, match="gradient_of_Sign"):
@@ -86,14 +86,14 @@ def test_arguments(gradients: Any, error: type[Exception], message: str) -> None
     assert str(raised.value).startswith("override_gradient: ")
 
 
-def test_types_that_do_not_fit() -> None:
+def test_mismatched_types() -> None:
     x = tf.constant([1 + 2j])
     replaced = tfe.override_gradient({"Sign": "TfExt>SignStraightThrough"})
     with replaced, pytest.raises(TypeError, match=r"T=complex128.* takes float16, bfloat16"):
         eager(lambda x: tf.raw_ops.Sign(x=x), x)
 
 
-def test_attribute_that_is_missing() -> None:
+def test_missing_attribute() -> None:
     replaced = tfe.override_gradient({"Relu": "Reciprocal", "Sign": "Cast"})
     with replaced:
         assert eager(tf.nn.relu, X)[0].shape == (3,)
@@ -101,7 +101,7 @@ def test_attribute_that_is_missing() -> None:
             eager(tf.sign, X)
 
 
-def test_definition_that_does_not_fit() -> None:
+def test_mismatched_definition() -> None:
     with pytest.raises(ValueError, match=r"has 0 arguments.*'Sign' it needs 2"):
         tfe.override_gradient({"Sign": function_pb2.FunctionDef()})
     definition = tfe.gradients.function_def("Pack", T=tf.float32, N=2)
@@ -113,7 +113,7 @@ def test_definition_that_does_not_fit() -> None:
         eager(tf.sign, X)
 
 
-def test_decorates_functions_alone() -> None:
+def test_decorates_only_functions() -> None:
     replaced = tfe.override_gradient({"Sign": None})
     with pytest.raises(TypeError, match="decorate a function, such as the `call`"):
         replaced(tf.keras.layers.Layer)

@@ -37,7 +37,7 @@ def condensed(lines: list[bytes], folder: pathlib.Path, live: bool = True) -> by
     return output.getvalue()
 
 
-def test_all_else_is_passed_on(tmp_path: pathlib.Path) -> None:
+def test_other_output_is_passed_on(tmp_path: pathlib.Path) -> None:
     said = (
         b"Loading: 3 packages loaded\n    currently loading: a\n[3 / 9] Compiling a.cc; 3s\n"
         + FAILURE
@@ -94,7 +94,7 @@ def test_time_left(
     assert estimate(tmp_path, last, usual).left(*at) == said
 
 
-def test_what_is_kept(tmp_path: pathlib.Path) -> None:
+def test_kept_times(tmp_path: pathlib.Path) -> None:
     first = estimate(tmp_path)
     for done, total, seconds in ((0, 4, 1), (50, 90, 10), (100, 100, 60)):
         first.left(done, total, seconds)
@@ -106,7 +106,7 @@ def test_what_is_kept(tmp_path: pathlib.Path) -> None:
     assert estimate(tmp_path).left(50, 100, 10) == ", 50 s left"
 
 
-def test_of_run(tmp_path: pathlib.Path) -> None:
+def test_through_run(tmp_path: pathlib.Path) -> None:
     """Bazel's errors and exit status are unchanged; the durations are kept."""
     machine = Machine(tmp_path)
     bazel = "echo '[30 / 30] checking' >&2; echo 'INFO: Build completed successfully' >&2"

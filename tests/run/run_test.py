@@ -67,7 +67,7 @@ def test_registry_of_a_language(machine: Machine, programs: list[str], what: str
         ("echo 'error: no default toolchain' >&2; exit 1", "not able to run"),
     ],
 )
-def test_too_old_a_rust(machine: Machine, rustc: str, version: str) -> None:
+def test_old_rust(machine: Machine, rustc: str, version: str) -> None:
     """The versions of Debian 12 and Ubuntu 24.04, and rustup without a toolchain."""
     machine.is_built()
     machine.program("cargo", "[[ $1 == --version ]] && echo cargo 1.65.0")
@@ -122,7 +122,7 @@ def test_two_at_once(machine: Machine) -> None:
     assert re.search("run: 1[0-9] s: Downloading tensorflow", said)
 
 
-def test_time_of_the_last_time(machine: Machine) -> None:
+def test_duration_of_the_last_run(machine: Machine) -> None:
     assert "last time" not in machine.works()
     said = machine.works()
     assert "run: bazel build" in said
@@ -220,7 +220,7 @@ def test_packaged_bazel_is_too_old(machine: Machine) -> None:
     assert machine.pip_runs() == 0
 
 
-def test_too_small_a_disk(machine: Machine) -> None:
+def test_small_disk(machine: Machine) -> None:
     machine.program("df", "echo Avail; echo 700M")
     said = machine.fails()
     assert ".venv needs 1900 MB, but the disk of" in said
@@ -249,7 +249,7 @@ fi
     assert "installing g++" in machine.works(LC_ALL="C.UTF-8")
 
 
-def test_the_bazel_that_fits_is_taken(machine: Machine) -> None:
+def test_the_first_usable_bazel_is_chosen(machine: Machine) -> None:
     bazel = machine.script("bazel")
     machine.program("bazel", "echo 'bazel 3.5.1- (@non-git)'")
     said = machine.fails()
@@ -298,7 +298,7 @@ def test_results_of_tests(machine: Machine, flags: list[str], cached: str) -> No
 
 
 @pytest.mark.parametrize("command", ["config --write .", "wheel --out dist"])
-def test_paths_begin_where_run_is_called(machine: Machine, command: str) -> None:
+def test_paths_are_relative_to_the_caller(machine: Machine, command: str) -> None:
     assert f"in {machine.home.parent}\n" in machine.works(*command.split())
 
 

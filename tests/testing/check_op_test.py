@@ -130,7 +130,7 @@ def test_unknown_names() -> None:
         testing.check_op("TfExt>Mish", [[1.0], [2.0]])
 
 
-def test_a_sample_says_of_how_many() -> None:
+def test_a_sample_reports_the_total() -> None:
     found = testing.check_op(
         "TfExt>PruneByMagnitude", checks=["inputs"], samples=3, raise_error=True
     )
@@ -157,7 +157,7 @@ def test_given_inputs(inputs: object) -> None:
     )
 
 
-def test_inputs_that_nobody_could_guess_are_asked_for() -> None:
+def test_unguessable_inputs_are_requested() -> None:
     found = testing.check_op(
         "TfExt>CorrelationCostAGrad",
         checks=["inputs"],
@@ -168,7 +168,7 @@ def test_inputs_that_nobody_could_guess_are_asked_for() -> None:
     assert "give inputs=..., a list of tensors or a function" in str(found)
 
 
-def test_an_attribute_that_nobody_could_guess_is_asked_for() -> None:
+def test_an_unguessable_attribute_is_requested() -> None:
     with pytest.raises(ValueError, match=r"'f', a func; give attrs=\{'f': "):
         testing.check_op("RemoteCall")
 

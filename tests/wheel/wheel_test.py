@@ -141,13 +141,13 @@ def test_requirement(minors: list[str], wanted: str, tmp_path: pathlib.Path) -> 
     assert hatch_hooks.requirement(minors) == wanted
 
 
-def test_what_is_not_built(tmp_path: pathlib.Path) -> None:
+def test_missing_builds(tmp_path: pathlib.Path) -> None:
     with pytest.raises(staging.StagingError, match=r"2\.0/libtensorflow_ext.so: build"):
         make_wheel.make(ROOT, ["2.0"], _headers(), "", tmp_path)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_checkout_alone_is_no_wheel(tmp_path: pathlib.Path) -> None:
+def test_a_checkout_alone_makes_no_wheel(tmp_path: pathlib.Path) -> None:
     """Builds as `pip wheel .` does."""
     staging.stage(ROOT, tmp_path, [], [])
     tmp_path.joinpath(notices.FILE).touch()

@@ -56,7 +56,7 @@ def test_writes(tmp_path: pathlib.Path) -> None:
         ("--java", "ops.srcjar", "ops.srcjar"),
     ],
 )
-def test_replaces_its_own_files_alone(
+def test_replaces_only_its_own_files(
     option: str, file: str, foreign: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Writes nothing if one of the files is not its own."""
@@ -80,7 +80,7 @@ def test_replaces_its_own_files_alone(
     assert (tmp_path / foreign).read_text() == "by hand\n"
 
 
-def test_what_cannot_be_written(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unwritable_paths(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     nowhere = tmp_path / "none" / "ops.h"
     refused = _refused(capsys, "--cxx", "--write", str(nowhere))
     assert f"{nowhere}: No such file or directory." in refused

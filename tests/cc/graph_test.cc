@@ -90,7 +90,7 @@ Outputs Gradients(const Scope& scope, const Outputs& ys, const Outputs& xs, cons
   return gradients;
 }
 
-void OneOutputOnTheWayToAnother() {
+void OneOutputDependsOnAnother() {
   const Scope scope = Scope::NewRootScope();
   const Output x = Placeholder(scope, "x");
   const Output y = ops::Tanh(scope, x);
@@ -351,7 +351,7 @@ void WrongUse() {
 }  // namespace
 
 int main() {
-  OneOutputOnTheWayToAnother();
+  OneOutputDependsOnAnother();
   UnconnectedInputs();
   TheSameInputTwice();
   WrongTensors();

@@ -71,7 +71,7 @@ def test_shape_known_at_run_time() -> None:
         ({"Sign": "Signn"}, ValueError, "gradient of 'Sign': there is no op 'Signn'"),
         ({"Sign": "RiscDot"}, ValueError, "the op 'RiscDot' has no gradient"),
         ({"Sign": "MatMul"}, ValueError, "'MatMul' has the inputs (a, b) and 'Sign'"),
-        ({"Sign": "TopKV2"}, ValueError, "the same number of outputs"),
+        ({"Sign": "TopKV2"}, ValueError, "the same number of inputs"),
         ({"Const": None}, ValueError, "it has no inputs"),
         ({"Print": None, "Assert": None}, ValueError, "it has no outputs"),
         ({"StatelessIf": None}, ValueError, "it calls functions"),

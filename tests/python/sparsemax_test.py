@@ -165,7 +165,7 @@ def test_axis_out_of_range(axis: int) -> None:
         tfe.sparsemax(tf.zeros([2, 3]), axis)
     function = tf.function(lambda x: tfe.sparsemax(x, axis), input_signature=[tf.TensorSpec(None)])
     with pytest.raises(
-        tf.errors.InvalidArgumentError, match=f"axis.{{2}} is {axis}, expected one of"
+        tf.errors.InvalidArgumentError, match=f"axis.{{2}} is {axis}, expected an axis of"
     ):
         function(tf.zeros([2, 3]))
 

@@ -220,7 +220,7 @@ def _go(folder: pathlib.Path | None) -> Setting:
         }
     )
     if folder is None:
-        hint = "# graft links with -ltensorflow; for that, add --write FOLDER."
+        hint = "# For -ltensorflow, which graft links, add --write FOLDER."
         return Setting(f"{hint}\n{text}")
     return Setting(text, _linker_script(), text)
 

@@ -207,7 +207,7 @@ def test_an_earlier_run_is_shown_and_updates_another(
     arguments = ["eager", "--from", earlier, "--update", kept, "--against", kept]
     page, picture = tmp_path / "page.md", tmp_path / "ratios.png"
     assert _run(monkeypatch, *arguments, "--markdown", page, "--picture", picture) == 0
-    assert "nothing moved" in capsys.readouterr().out
+    assert "nothing changed" in capsys.readouterr().out
     assert results.load(kept) == {"eager": now, "chains": other}
     assert "| a | 2.00 ms |" in page.read_text()
     assert picture.exists()

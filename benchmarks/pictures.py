@@ -58,7 +58,9 @@ def draw_ratios(results: Sequence[Result], file: pathlib.Path) -> None:
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set_ylim(len(lines) - 0.3, -0.7)
     axes.margins(x=0.08)
-    axes.set_xlabel("our time over the rival's: left of 1 is faster; black: the bar; gray: no bar")
+    axes.set_xlabel(
+        "our time divided by the rival's: left of 1 is faster; black: the bar; gray: no bar"
+    )
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, dpi=110)
     plt.close(figure)

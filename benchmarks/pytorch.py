@@ -100,7 +100,7 @@ def checked(
         found = their_value.detach().double().numpy()
         difference = found.reshape(expected.shape) - expected
         apart = np.linalg.norm(difference) / np.linalg.norm(expected)
-        assert apart <= tolerance, f"{name}: result {number} is {apart:.2g} from ours"
+        assert apart <= tolerance, f"{name}: result {number} differs from ours by {apart:.2g}"
     return {f"PyTorch {name}": measure.Contender(theirs, 1.0, own_threads=True)}
 
 

@@ -27,35 +27,34 @@ _OF_LIMIT, _RATIO = _HEADINGS.index("of limit"), _HEADINGS.index("ratio")
 _IS_NUMBER = tuple(heading not in ("case", "rival", "note") for heading in _HEADINGS)
 
 _HOW_TO_READ = """\
-Each case is measured beside its rivals, in turns, in one process. *ours* is the median
-time of our side, *ratio* that time over the rival's: below 1 we are faster. It is the
-median of the rounds' ratios, which a machine that drifts does not disturb. *bar* is
-the ratio that is to be reached; a ratio in bold does not reach it. *memory* is what
-TensorFlow's allocators held at the peak of a step, its inputs aside; for what XLA or
-PyTorch runs it is not known. PyTorch computes the same, checked before it is measured,
-eagerly unless the row says otherwise, with as many threads. *Freed memory* is *kept*
-where malloc is told to: given back to the system, it is mapped and cleared anew for
-each large result of either side, in which most of these ops would spend half of their
-time.
+Each case and its rivals are measured alternately in one process. *ours* is the median
+time of our side. *ratio* is that time divided by the rival's: below 1 we are faster. It
+is the median of the rounds' ratios, so a machine that drifts does not change it. *bar*
+is the target ratio; a ratio in bold misses it. *memory* is the peak of TensorFlow's
+allocators during a step, without its inputs; it is unknown for XLA and PyTorch. PyTorch
+computes the same results, which are checked first, with as many threads, and eagerly
+unless the row says otherwise. *Freed memory* is *kept* if malloc does not return it to
+the system; otherwise each large result of either side would be mapped and cleared
+again, and most of these ops would spend half of their time on that.
 
-*needs* is what a call must do, whoever computes it: the bytes of each input and each
-result (a row of a table as often as it is named), and additions, multiplications and
-comparisons where they are not few beside the bytes. *of limit* is the part of our time
-that these alone take: a copy that moves as many bytes, in turns with us and past the
-caches where that is faster, or as many operations at the rate of a product of large
-matrices, whichever is longer. The goal is 0.85; less is in bold. Above 1 is possible: a
-copy writes half of its bytes, an op often fewer.
+*needs* is the minimum work of a call: the bytes of each input and each result (a table
+row counts each time it is used), and additions, multiplications and comparisons unless
+they are few compared with the bytes. *of limit* is the share of our time that this
+minimum takes: a copy of as many bytes, measured alternately with us and past the caches
+if that is faster, or as many operations at the rate of a product of large matrices,
+whichever takes longer. The goal is 0.85; less is in bold. Values above 1 are possible,
+because a copy writes half of its bytes, and an op often fewer.
 
-Where a call takes less than 4 ms, several of them, on other tensors, make a step, and
-*ours* is the time of one: what an op takes. The rows *one call* have one in eager mode,
-with all that a call costs in TensorFlow or PyTorch.
+If a call takes less than 4 ms, a step runs several calls on different tensors, and
+*ours* is the time of one op. The rows *one call* run a single call in eager mode, with
+its full overhead in TensorFlow or PyTorch.
 
-*64 threads, simulated* is found on this machine: the work is split as for 64 threads,
-the shards run one after the other, and the memory after each shows which
-cache lines it wrote. *ours* is what the threads take at least, the longest shard or an
-equal part, beside all shards on one; where all is shared out evenly the ratio is 0.016,
-and less work than 0.03 ms a thread is not worth one. What the threads do to each other
-through the memory that they share is not in it."""
+*64 threads, simulated* is computed on this machine: the work is split as for 64 threads,
+the shards run one after the other, and the memory shows which cache lines each shard
+wrote. *ours* is the least time of the threads: the longest shard or an equal part,
+compared with all shards on one thread. If the work is split evenly, the ratio is 0.016;
+less work than 0.03 ms per thread is not worth a thread. Contention for shared memory is
+not included."""
 
 
 def _cells(results: Sequence[Result]) -> Iterator[list[str]]:
@@ -106,7 +105,7 @@ def _in_megabytes(size: int | None) -> str:
 
 def print_table(console: Console, results: Sequence[Result]) -> None:
     """Prints the table; ratios are green or red where they have a bar."""
-    table = Table(title="Our time over the rival's; below 1 is faster")
+    table = Table(title="Our time divided by the rival's; below 1 is faster")
     for heading, is_number in zip(_HEADINGS, _IS_NUMBER, strict=True):
         table.add_column(heading, justify="right" if is_number else "left", no_wrap=is_number)
     for group, members in by_group(results):
@@ -178,11 +177,11 @@ def _markdown_rows(results: Sequence[Result]) -> Iterator[str]:
 
 
 def print_moves(console: Console, moves: Sequence[Move], against: pathlib.Path) -> None:
-    """Prints the rows that moved beyond the noise since the run that wrote the file `against`."""
+    """Prints the rows that changed by more than the noise since the run that wrote `against`."""
     if not moves:
-        console.print(f"nothing moved beyond the noise since {against}")
+        console.print(f"nothing changed by more than the noise since {against}")
         return
-    table = Table(title=f"moved beyond the noise since {against}")
+    table = Table(title=f"changed by more than the noise since {against}")
     for heading in ("group", "case", "rival"):
         table.add_column(heading)
     for heading in ("was", "is"):

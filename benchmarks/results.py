@@ -142,7 +142,7 @@ def load(file: pathlib.Path) -> Record:
         zlib.error,
     ) as error:
         raise ValueError(
-            f"{file}: expected what an earlier ./run bench wrote, e.g. "
+            f"{file}: expected a file that ./run bench wrote, such as "
             "docs/benchmarks.json.gz or out/benchmarks.json"
         ) from error
 
@@ -155,7 +155,7 @@ def _result(row: dict) -> Result:
 
 @dataclasses.dataclass(frozen=True)
 class Move:
-    """A row whose ratio moved beyond the noise, from `was` to `now`."""
+    """A row whose ratio changed by more than the noise, from `was` to `now`."""
 
     row: Result
     was: float

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures everything side by side; prints one table and draws pictures.
 
-Ratios are our time over the rival's: below 1 we are faster. They are medians of
-interleaved rounds in one process, on this machine, now. out/benchmarks.json keeps
-them. Exit status: 0; 1 where a suite could not be measured, and with --against where a
-row got slower.
+Ratios are our time divided by the rival's: below 1 we are faster. They are medians of
+alternating rounds in one process on this machine, and are saved to
+out/benchmarks.json. The exit status is 1 if a suite could not be measured or, with
+--against, if a row got slower; otherwise 0.
 """
 
 import argparse
@@ -57,44 +57,44 @@ SUITES = (
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {SUITES}")
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"some of {SUITES}")
     parser.add_argument(
         "--picture",
         type=pathlib.Path,
         default=ROOT / "out" / "benchmarks.png",
         metavar="FILE",
-        help="where to draw the ratios (default: %(default)s)",
+        help="the picture of the ratios (default: %(default)s)",
     )
     parser.add_argument(
         "--markdown",
         type=pathlib.Path,
         metavar="FILE",
-        help="where to write a summary and all rows as Markdown, with pictures beside it",
+        help="write a summary and all rows to this Markdown file, with pictures next to it",
     )
     parser.add_argument(
         "--update",
         type=pathlib.Path,
         metavar="FILE",
-        help="an earlier run's rows, as JSON or JSON in gzip: those of the suites that are "
-        "measured are replaced",
+        help="the rows of an earlier run, as JSON or gzipped JSON: replace those of the measured "
+        "suites",
     )
     parser.add_argument(
         "--from",
         dest="measured",
         type=pathlib.Path,
         metavar="FILE",
-        help="measure nothing: show an earlier run's rows",
+        help="measure nothing, but show the rows of an earlier run",
     )
     parser.add_argument(
         "--against",
         type=pathlib.Path,
         metavar="FILE",
-        help="an earlier run's rows: say which ratios moved beyond the noise",
+        help="the rows of an earlier run: print the ratios that changed by more than the noise",
     )
     arguments = parser.parse_args()
     unknown = set(arguments.suites) - set(SUITES)
     if unknown:
-        parser.error(f"no suite {sorted(unknown)}; expected of {SUITES}")
+        parser.error(f"no suite {sorted(unknown)}; expected some of {SUITES}")
 
     try:
         before = results.load(arguments.against) if arguments.against else None
@@ -119,7 +119,7 @@ def main() -> int:
     report.print_table(console, rows)
     pictures.draw_ratios(rows, arguments.picture)
     pictures.draw_growth(rows, arguments.picture)
-    console.print(f"pictures: {arguments.picture} and beside it")
+    console.print(f"pictures: {arguments.picture} and in the same folder")
     if arguments.markdown:
         names = pictures.draw_growth(rows, arguments.markdown)
         report.write_markdown(record, names, arguments.markdown)

@@ -45,7 +45,7 @@ class Recorder:
 
     def __init__(self) -> None:
         if "tensorflow" in sys.modules:
-            raise RuntimeError("Recorder: TensorFlow is imported already")
+            raise RuntimeError("Recorder: TensorFlow has already been imported")
         # OpenSSL comes first, because TensorFlow's library has functions with the same names, and
         # libraries loaded after it see those.
         for module in ("hashlib", "ssl"):

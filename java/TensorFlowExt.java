@@ -57,8 +57,8 @@ public final class TensorFlowExt {
     if (!minor(found).equals(minor(expected))) {
       throw new UnsatisfiedLinkError(
           String.format(
-              "This tensorflow-ext-linux-x86_64.jar is for TensorFlow %s; that of the class path"
-                  + " (tensorflow-core-native) is %s.",
+              "This tensorflow-ext-linux-x86_64.jar is for TensorFlow %s, but the class path has"
+                  + " TensorFlow %s (tensorflow-core-native).",
               minor(expected), found));
     }
   }

@@ -39,7 +39,7 @@ GROUPS = {
         "client": _EXTENDED,
         "stands_in": "in place of TensorFlow's",
         "second": "second order",
-        "beyond": "Python has none",
+        "beyond": "not in Python",
     },
 }
 COLUMNS = {
@@ -101,7 +101,7 @@ def second_order_reason(op: str) -> str:
     why = WITHOUT_CASES.get(op, "no case compares it")
     if " " in why:
         return why
-    return f"that of {why} goes through it, no case goes further"
+    return f"the second order of {why} uses it, but no case goes further"
 
 
 def python_gradients() -> set[str]:
@@ -198,9 +198,9 @@ def print_totals(console: Console, rows: Sequence[Row]) -> None:
     for name, heading in COLUMNS.items():
         table.add_row(heading, str(stock_totals[name]), str(own_totals[name]))
     console.print(table)
-    table = Table(title="Ops with a gradient somewhere, and none elsewhere")
+    table = Table(title="Ops with a gradient in some places but not in others")
     table.add_column("op")
-    table.add_column("where not, and why")
+    table.add_column("where it is missing, and why")
     for row in filter(is_gap, rows):
         table.add_row(row.op, "; ".join(row.reasons))
     console.print(table)
@@ -224,13 +224,13 @@ PAGE = string.Template("""<!doctype html>
   input { font: inherit; padding: .4rem .6rem; width: 20rem; margin: 1rem 1rem 1rem 0; }
 </style></head><body>
 <h1>Gradients of TensorFlow's ops, client by client</h1>
-<p>TensorFlow $version. Second order: the tests compare the gradient's gradient, or
-TF_AddGradients differentiates the gradient's graph once more.</p>
+<p>TensorFlow $version. Second order: the tests compare the second gradient, or
+TF_AddGradients can differentiate the gradient's graph again.</p>
 <input id="search" type="search" placeholder="Search an op" autofocus>
-<label><input id="gaps" type="checkbox" style="width:auto"> only those with a
-gradient in one place and none in another</label>
+<label><input id="gaps" type="checkbox" style="width:auto"> only ops with a gradient
+in some places but not in others</label>
 <table><thead><tr><th></th>$groups<th></th></tr>
-<tr><th>op</th>$headings<th>why not</th></tr>
+<tr><th>op</th>$headings<th>why it is missing</th></tr>
 <tr><th>total of $count</th>$totals<th></th></tr></thead>
 <tbody>
 $rows

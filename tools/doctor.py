@@ -94,7 +94,7 @@ def check_python() -> Iterator[Finding]:
     version = version_in(output_of(str(python), "--version"))
     yield Finding("Python", f"{version} {python.resolve()}")
     if not version.startswith(PYTHONS):
-        fix = f"./run build makes it afresh, by Python {PYTHONS[0]} to {PYTHONS[-1]}."
+        fix = f"./run build makes a new one, with Python {PYTHONS[0]} to {PYTHONS[-1]}."
         yield Finding(".venv", f"Python {version or 'broken'} {VENV}", WRONG, fix)
         return
     stamp = VENV / ".made-from"
@@ -167,7 +167,7 @@ def check_bazel() -> Finding:
         if said and (not major.isdigit() or 4 <= int(major) <= 8):
             return Finding("Bazel", f"{version} {path}")
         others.append(f"{version if said else 'failing'} {path}")
-    fix = "Expected 4 to 8; bazelisk has them all, and USE_BAZEL_VERSION chooses."
+    fix = "Expected 4 to 8; bazelisk downloads any of them, and USE_BAZEL_VERSION selects one."
     return Finding("Bazel", ", ".join(others), WRONG, fix)
 
 
@@ -179,7 +179,7 @@ def check_compiler() -> Finding:
     if not version:
         return Finding("C++ compiler", path, WRONG, f"{path} does not run.")
     if version.split(".")[0].isdigit() and int(version.split(".")[0]) < 9:
-        fix = "TensorFlow's headers take GCC 9 or later."
+        fix = "TensorFlow's headers need GCC 9 or newer."
         return Finding("C++ compiler", f"{version} {path}", WRONG, fix)
     return Finding("C++ compiler", f"{version} {path}")
 
@@ -201,14 +201,14 @@ def find_nvcc() -> Path | None:
 def check_cuda() -> Iterator[Finding]:
     nvcc = find_nvcc()
     if nvcc is None:
-        fix = "The build is for the CPU alone; --cuda=yes installs nvcc into .venv."
+        fix = "The build is for the CPU only; --cuda=yes installs nvcc into .venv."
         yield Finding("nvcc", "none", NOTE, fix)
     else:
         match = re.search(r"V(\d+\.\d+\.\d+)", output_of(str(nvcc), "--version"))
         if match:
             yield Finding("nvcc", f"{match.group(1)} {nvcc}")
         else:
-            fix = "It does not run; NVCC or CUDA_HOME names another, --cuda=no none."
+            fix = "It does not run: set NVCC or CUDA_HOME to another, or use --cuda=no."
             yield Finding("nvcc", str(nvcc), WRONG, fix)
     beside = str(nvcc.parent / "cuobjdump") if nvcc else ""
     tool = beside if os.access(beside, os.X_OK) else shutil.which("cuobjdump")
@@ -224,7 +224,7 @@ def check_gpu() -> Finding:
     query = "--query-gpu=name,driver_version,compute_cap"
     said = output_of("nvidia-smi", query, "--format=csv,noheader").strip()
     if not said:
-        return Finding("GPU", "none", NOTE, "Tests that run kernels on one are skipped.")
+        return Finding("GPU", "none", NOTE, "Tests that need a GPU are skipped.")
     return Finding("GPU", "; ".join(said.splitlines()))
 
 
@@ -240,7 +240,7 @@ def _language(name: str, language: str, *tools: tuple[str, bool]) -> Finding:
     found = ", ".join(tool for tool, _ in tools)
     if all(usable for _, usable in tools):
         return Finding(name, found)
-    fix = f"Its tests are left out: they need {LANGUAGES[language]}."
+    fix = f"Its tests are skipped: they need {LANGUAGES[language]}."
     return Finding(name, found, NOTE, fix)
 
 
@@ -249,7 +249,7 @@ def _downloaded(name: str, lock: str, folder: str) -> Iterator[Finding]:
     stamp = VENV / folder / ".made-from"
     made_from = stamp.read_text().split() if stamp.exists() else [""]
     if made_from[0] != sha256(lock):
-        where = f"not in {VENV / folder} as {lock} says"
+        where = f"{VENV / folder} does not match {lock}"
         yield Finding(name, where, NOTE, "./run test downloads them.")
 
 
@@ -270,7 +270,7 @@ def check_languages() -> Iterator[Finding]:
         yield from _downloaded("crates", "Cargo.lock", "rust")
         clippy, usable = _tool("cargo-clippy", "--version")
         if not usable:
-            yield Finding("clippy", clippy, NOTE, "Rust is built without its warnings.")
+            yield Finding("clippy", clippy, NOTE, "Rust is built without clippy's warnings.")
     javac = _tool("javac", "-version", oldest="17")
     yield _language("Java", "java", javac, _tool("mvn", "--version"))
     if javac[1]:
@@ -278,8 +278,8 @@ def check_languages() -> Iterator[Finding]:
         if (ROOT / lock).exists():
             yield from _downloaded("jars", lock, "java")
         else:
-            found = f"no release of TensorFlow {TENSORFLOW}"
-            yield Finding("TensorFlow Java", found, NOTE, "Its tests are left out.")
+            found = f"no release for TensorFlow {TENSORFLOW}"
+            yield Finding("TensorFlow Java", found, NOTE, "Its tests are skipped.")
 
 
 def check_library() -> Finding:
@@ -319,9 +319,9 @@ def main() -> int:
     if wrong:
         print("\nWrong: " + ", ".join(wrong))
     elif any(finding.state == LATER for finding in findings):
-        print("\nNothing is in the way of ./run demo.")
+        print("\n./run demo can run.")
     else:
-        print("\nAll that is needed is here.")
+        print("\nEverything that is needed is installed.")
     return 1 if wrong else 0
 
 

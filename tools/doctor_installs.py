@@ -192,11 +192,11 @@ def report(venv: Path) -> bool:
     """
     cache = Path(os.environ.get("CACHE") or Path.home() / ".cache" / "tensorflow_ext")
     here = system()
-    tried = "" if here in TRIED else ", not tried there; packages by their names in Debian"
+    tried = "" if here in TRIED else ", which is untested; these are Debian's package names"
     fails = False
-    for command, said in (("demo", "./run demo"), ("test", "./run test, besides")):
+    for command, said in (("demo", "./run demo"), ("test", "./run test also")):
         lines, wrong = plan(command, venv, cache)
         fails = fails or wrong
         if lines:
-            print(f"\n{said}, would install ({here}{tried}):", *lines, sep="\n")
+            print(f"\n{said} would install ({here}{tried}):", *lines, sep="\n")
     return fails

@@ -107,7 +107,7 @@ def languages_left_out() -> list[str]:
         found = repositories / f"local_config_{language}" / "defs.bzl"
         have = f"HAVE_{language.upper()} = True"
         if not found.is_file() or have not in found.read_text(encoding="utf-8"):
-            missing.append(f"{language} is left out: its tests need {needed}")
+            missing.append(f"{language} is skipped: its tests need {needed}")
     return missing
 
 
@@ -117,13 +117,13 @@ def main() -> int:
     )
     parser.add_argument("events", type=Path)
     parser.add_argument(
-        "--all", action="store_true", help="say which languages were left out of //..."
+        "--all", action="store_true", help="name the languages that were skipped in //..."
     )
     parser.add_argument(
-        "--all-languages", action="store_true", help="a language left out has failed"
+        "--all-languages", action="store_true", help="count a skipped language as a failure"
     )
     parser.add_argument(
-        "--write-budget", action="store_true", help="what tests took becomes their share"
+        "--write-budget", action="store_true", help="make the measured times the tests' shares"
     )
     options = parser.parse_args()
     events = list(_read_events(options.events))

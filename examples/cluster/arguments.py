@@ -13,25 +13,25 @@ def options(description: str | None) -> argparse.Namespace:
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add_options(parser)
-    parser.add_argument("--backup", type=pathlib.Path, help="a folder all tasks reach")
+    parser.add_argument("--backup", type=pathlib.Path, help="a folder that all tasks can write")
     parser.add_argument(
         "--pause",
         type=int,
         action="append",
         default=[],
         metavar="STEP",
-        help="wait for two seconds after this step, so that it can be killed there",
+        help="wait for two seconds after this step, so that the task can be killed there",
     )
     arguments = parser.parse_args()
     if "TF_CONFIG" not in os.environ:
-        parser.error("TF_CONFIG is to say which task of which cluster this is")
+        parser.error("TF_CONFIG must name the cluster and this task")
     return arguments
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments that the launcher also has."""
     parser.add_argument("--steps", type=int, default=60)
-    parser.add_argument("--batch", type=int, default=64, help="of all workers together")
+    parser.add_argument("--batch", type=int, default=64, help="batch size of all workers together")
     parser.add_argument("--every", type=int, default=10, help="steps between backups")
 
 

@@ -5,11 +5,11 @@
     launch.py parameter-server [--workers 2] [--kill worker:0@25 --kill chief:0@40]
     launch.py session
 
-The first two start each process as one would start it on a machine of its own:
-multi_worker.py or parameter_server.py with a TF_CONFIG. --kill ends a task, as
-`kill -9` does, when a step has been made; whatever has ended is started again, and goes
-on from the last backup. Then one process trains alone on the same batches, and the
-losses are compared: in a table, and in out/cluster.png.
+The first two start each process as you would on a separate machine: multi_worker.py or
+parameter_server.py with a TF_CONFIG. --kill ends a task after a step, as `kill -9`
+does. Tasks that have ended are started again and continue from the last backup. Then
+one process trains alone on the same batches, and the losses are compared in a table and
+in out/cluster.png.
 
 The last one: a client in C, session.c, runs ops and their gradients on two servers,
 server.py.
@@ -155,9 +155,9 @@ def _options() -> argparse.Namespace:
         action="append",
         default=[],
         metavar="JOB:INDEX@STEP",
-        help="may be given several times",
+        help="kill this task after this step; may be given several times",
     )
-    parser.add_argument("--limit", type=float, default=300, help="seconds in all")
+    parser.add_argument("--limit", type=float, default=300, help="time limit in seconds")
     arguments.add_options(parser)
     return parser.parse_args()
 
@@ -191,12 +191,12 @@ def main() -> int:
     for task, count in run.restarts.items():
         console.print(f"{task} was started again, {count} time{'s' * (count > 1)}")
     if run.repeated:
-        console.print(f"{run.repeated} steps were made again, from the last backup")
+        console.print(f"{run.repeated} steps were repeated from the last backup")
     largest = max(abs(a - b) for a, b in zip(alone, run.losses, strict=True))
-    console.print(f"largest difference of a loss: {largest:.1e}")
+    console.print(f"largest difference between losses: {largest:.1e}")
     picture = _ROOT / "out" / "cluster.png"
     draw(picture, options, run, alone)
-    console.print(f"drawn: {picture}")
+    console.print(f"picture: {picture}")
     return 0 if largest <= 1e-5 else 1
 
 

@@ -93,7 +93,7 @@ class Loopback:
             elif self._processes[task].wait() == 0:
                 running.discard(task)
             elif self.restarts[task] == _RESTARTS:
-                raise RuntimeError(f"{task} fails again and again:{self._last(task)}")
+                raise RuntimeError(f"{task} keeps failing:{self._last(task)}")
             else:
                 self.restarts[task] += 1
                 self._start(task)

@@ -26,7 +26,7 @@ absl::Status Run() {
   std::vector<tensorflow::Output> gradients;
   TF_RETURN_IF_ERROR(
       tensorflow_ext::AddSymbolicGradients(scope, {pool.pooled}, {data, rois}, &gradients));
-  std::printf("rois %s a gradient\n", gradients[1].node() ? "have" : "have not");
+  std::printf("rois %s gradient\n", gradients[1].node() ? "have a" : "have no");
 
   tensorflow::GraphDef graph;
   TF_RETURN_IF_ERROR(scope.ToGraphDef(&graph));

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The second stage of a two-stage detector: RoiAlign cuts each proposed box out of
-an image's features, a small head says what is in it and where exactly it ends.
+an image's features, and a small head classifies the object and refines the box.
 
 Trains on synthetic scenes (scenes.py), prints class accuracy and the overlap of
 the boxes with the objects before and after the head, and draws some scenes.
@@ -117,7 +117,7 @@ def draw(made: scenes.Scenes, refined: np.ndarray, found: np.ndarray, file: path
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=800)
-    parser.add_argument("--batch", type=int, default=8, help="images a step")
+    parser.add_argument("--batch", type=int, default=8, help="images per step")
     parser.add_argument("--picture", type=pathlib.Path, default=ROOT / "out" / "detector.png")
     arguments = parser.parse_args()
     console = Console()

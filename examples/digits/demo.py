@@ -2,9 +2,9 @@
 """Trains one network on real digits from Python and from C++ and compares.
 
 Both start from the same weights and see the same batches. Python uses Keras and
-the gradients as Python has them; C++ builds the graph itself and differentiates
-it with AddSymbolicGradients (train_digits.cc). Then a table: how far each
-client's gradient of each op lies from central differences.
+Python's gradients; C++ builds the graph itself and differentiates it with
+AddSymbolicGradients (train_digits.cc). Then a table shows how far each client's
+gradient of each op is from central differences.
 """
 
 import argparse
@@ -108,7 +108,7 @@ def draw_curves(python: np.ndarray, cpp: np.ndarray, file: pathlib.Path) -> None
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=600, help="how many batches")
+    parser.add_argument("--steps", type=int, default=600, help="number of batches")
     parser.add_argument("--picture", type=pathlib.Path, default=ROOT / "out" / "digits.png")
     arguments = parser.parse_args()
     if arguments.steps < 1:

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Domain adaptation: digits are learnt upright and read turned by 25 degrees.
+"""Domain adaptation: train on upright digits, recognize digits rotated by 25 degrees.
 
-The upright digits (the source) have labels, the turned ones (the target) have
-none. A second head tells from the features which domain an image is from; its
-gradient is reversed on the way to the features, which so learn not to tell (Y.
-Ganin and V. Lempitsky, "Unsupervised Domain Adaptation by Backpropagation", ICML
-2015). Without the reversal nothing of the target reaches the features.
+The upright digits (the source) have labels, the rotated ones (the target) do not.
+A second head predicts the domain of an image from the features. Its gradient is
+reversed on the way back, so the features learn to hide the domain (Y. Ganin and
+V. Lempitsky, "Unsupervised Domain Adaptation by Backpropagation", ICML 2015).
+Without the reversal, the features learn nothing from the target.
 
-The gain depends on the setting. This one was chosen among several because the
-reversal helps in it; with Adam it mostly did not.
+The gain depends on the setting. This one was chosen because the reversal helps
+in it; with Adam it mostly did not.
 
-Prints both accuracies on digits that were not trained on, with and without
-adaptation, and draws them with the features of both domains.
+Prints both accuracies on held-out digits, with and without adaptation, and draws
+them with the features of both domains.
 Run: .venv/bin/python examples/domain_adaptation/domain_adaptation.py
 """
 
@@ -171,7 +171,7 @@ def draw(
     axes[0].legend(loc="lower right")
     for axis, (label, network) in zip(axes[1:], networks.items(), strict=True):
         _draw_features(axis, network, tests)
-        axis.set_title(f"Features {label} (a color a digit)")
+        axis.set_title(f"Features {label} (one color per digit)")
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, dpi=100)
     plt.close(figure)
@@ -189,7 +189,7 @@ def main() -> None:
 
     domains = make_domains()
     tests = {name: test for name, (_, test) in domains.items()}
-    table = Table(title=f"{len(tests[SOURCE].x)} digits that were not trained on")
+    table = Table(title=f"{len(tests[SOURCE].x)} held-out digits")
     for heading in ("", *(f"accuracy, {name}" for name in tests)):
         table.add_column(heading, justify="right")
     networks, curves = {}, {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keras trains half of the way and exports; C++ loads that and trains the rest.
+"""Keras trains the first half and exports the model; C++ loads it and trains the rest.
 
 The C++ program (fine_tune.cc) sees a SavedModel and nothing of Python. A tf.function trains the
 same SavedModel on the same batches; the curves must coincide. Python loads the model that C++
@@ -110,22 +110,22 @@ def run(console: Console, steps: int, picture: pathlib.Path) -> list[str]:
         f"test accuracy {before:.1%}"
     )
     console.print(
-        f"C++ loaded that, trained {len(cpp)} and saved: loss {cpp[-1]:.4f}, "
-        f"test accuracy {after:.1%} in Python again"
+        f"C++ loaded it, trained {len(cpp)} more and saved: loss {cpp[-1]:.4f}, "
+        f"test accuracy {after:.1%}, measured in Python"
     )
     console.print(f"largest deviation from tf.function  {deviation:.1e}")
     console.print(f"picture                             {picture}")
     failures = []
     if len(cpp) != steps or not deviation <= LARGEST_DEVIATION:
-        failures.append(f"fine-tuning: C++ is {deviation:.1e} from Python")
+        failures.append(f"fine-tuning: C++ differs from Python by {deviation:.1e}")
     if after <= SMALLEST_ACCURACY:
-        failures.append(f"fine-tuning: an accuracy of {after:.1%}")
+        failures.append(f"fine-tuning: the accuracy is only {after:.1%}")
     return failures
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=300, help="of each half")
+    parser.add_argument("--steps", type=int, default=300, help="steps of each half")
     parser.add_argument("--picture", type=pathlib.Path, default=ROOT / "out" / "fine_tune.png")
     arguments = parser.parse_args()
     if arguments.steps < 1:

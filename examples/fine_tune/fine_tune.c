@@ -69,7 +69,7 @@ static void ReadShape(FineTune* t, const char* text) {
     Require(t->rank < kMaxRank, "the input has too many dimensions");
     t->shape[t->rank] = strtoll(text, &end, 10);
     Require(t->rank == 0 || t->shape[t->rank] > 0,
-            "expected an input of which only the batch has an unknown size");
+            "expected an input whose only unknown size is the batch");
     ++t->rank;
   }
   Require(t->rank > 1, "expected an input with a batch of examples");

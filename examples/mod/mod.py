@@ -8,8 +8,8 @@ that says how they belong together. TfExt>FloorMod has the same parts in C++:
   mod_grad          tensorflow_ext/ops/floor_mod/floor_mod.h, FloorModGrad
   mod_gradient      tensorflow_ext/ops/floor_mod/floor_mod_grad.cc
 
-Prints values and gradients of both, and what a call costs. docs/prototyping.md is the
-way from one to the other. Run: .venv/bin/python examples/mod/mod.py
+Prints values, gradients and the time of a call for both. docs/prototyping.md explains
+the way from one to the other. Run: .venv/bin/python examples/mod/mod.py
 """
 
 import argparse
@@ -97,7 +97,7 @@ def microseconds(function: Binary, size: int) -> float:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--size", type=int, default=1_000_000, help="elements to time")
+    parser.add_argument("--size", type=int, default=1_000_000, help="elements of the timed call")
     arguments = parser.parse_args()
     if arguments.size < 1:
         parser.error("--size: expected at least 1")

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Magnitude pruning to 90 % sparsity with straight-through gradients.
 
-A network of three dense layers learns handwritten digits. Then 90 % of
-its weights, those of least magnitude, are set to zero: at once, which costs
-accuracy, and little by little while it goes on learning. A pruned weight keeps
-its value and its gradient and may come back (gradient='straight_through'); with
-gradient='masked' it rests.
+A network of three dense layers learns handwritten digits. Then the 90 % of its
+weights with the least magnitude are set to zero: all at once, which costs
+accuracy, or gradually while training continues. A pruned weight keeps its value
+and its gradient and can come back (gradient='straight_through'); with
+gradient='masked' it does not change.
 
 Prints the accuracies and draws how they change, and the weights of the first
 layer. Run: .venv/bin/python examples/pruning/pruning.py
@@ -150,7 +150,7 @@ def draw(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sparsity", type=float, default=0.9)
-    parser.add_argument("--epochs", type=int, default=20, help="of each training")
+    parser.add_argument("--epochs", type=int, default=20, help="epochs of each training")
     parser.add_argument("--picture", type=pathlib.Path, default=ROOT / "out" / "pruning.png")
     arguments = parser.parse_args()
     if not 0 <= arguments.sparsity <= 1 or arguments.epochs < 1:
@@ -163,7 +163,7 @@ def main() -> None:
     weights, dense_accuracy = dense.get_weights(), dense.accuracy(data)
     kernels = {"First layer, dense": dense.pruned_kernels()[0]}
     dense.prune(arguments.sparsity)
-    table = Table(title=f"{len(data.test_y)} digits that were not trained on")
+    table = Table(title=f"{len(data.test_y)} held-out digits")
     for heading in ("network", "zeros", "accuracy"):
         table.add_column(heading, justify="right")
     table.add_row("dense", "0.0%", f"{dense_accuracy:.1%}")
@@ -182,7 +182,7 @@ def main() -> None:
         label = gradient.replace("_", "-")
         curves[gradient] = train(network, data, sparsities, f"pruning, {label}")
         found = f"{network.sparsity():.1%}", f"{network.accuracy(data):.1%}"
-        table.add_row(f"trained on, {label}", *found)
+        table.add_row(f"pruned in training, {label}", *found)
         kernels.setdefault("First layer, straight-through", network.pruned_kernels()[0])
     Console().print(table)
     draw(curves, sparsities, dense_accuracy, kernels, arguments.picture)

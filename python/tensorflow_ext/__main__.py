@@ -15,38 +15,37 @@ from tensorflow_ext.testing._op import _command
 def main(given: list[str] | None = None) -> int:
     """Runs a command; returns the exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m tensorflow_ext", description="What tensorflow_ext knows."
+        prog="python -m tensorflow_ext",
+        description="Explains gradients, checks ops, and helps programs in other languages.",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     explain = commands.add_parser(
         "explain",
         help="print or draw the gradient of an op",
-        description="Prints the gradient of an op as lines to read, and who provides "
-        "it in each client.",
+        description="Prints the gradient of an op, line by line, and its provider in each client.",
     )
     _explain_command.add_arguments(explain)
     explain.set_defaults(run=_explain_command.run, error=_explain_command.ExplainError)
     check = commands.add_parser(
         "check",
         help="check an op, or all ops of a library",
-        description="Prints a table of what an op, or each op of a library, has and "
-        "lacks; exits with 1 where something is missing or wrong.",
+        description="Checks an op, or each op of a library, and prints the results as a table; "
+        "exits with 1 if something is missing or wrong.",
     )
     _command.add_arguments(check)
     check.set_defaults(run=_command.run, error=_command.CheckError)
     wrappers = commands.add_parser(
         "wrappers",
         help="write typed wrappers of ops for another language",
-        description="Writes typed wrappers of the ops of a library, from what its ops "
-        "say of themselves.",
+        description="Writes typed wrappers of the ops of a library, from their definitions.",
     )
     _wrappers_command.add_arguments(wrappers)
     wrappers.set_defaults(run=_wrappers_command.run, error=_wrappers_command.WrappersError)
     config = commands.add_parser(
         "config",
-        help="print what a program in C, C++, Go, Rust or Java is built with",
-        description="Prints what the build of a program in another language is to be "
-        "given: flags, exports or a file's text.",
+        help="print the build settings of a program in C, C++, Go, Rust or Java",
+        description="Prints the build settings of a program in another language: flags, "
+        "exports or the text of a file.",
     )
     _config.add_arguments(config)
     config.set_defaults(run=_config.run, error=_config.ConfigError)

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--write",
         metavar="FOLDER",
-        help="write files into it, and print what the build is to be given then",
+        help="write the files into FOLDER, and print the settings that refer to them",
     )
 
 
@@ -68,15 +68,16 @@ def _write(folder: pathlib.Path, path: pathlib.Path, text: str) -> None:
     """
     if not folder.parent.is_dir():
         raise ConfigError(
-            f"config: --write={folder}: there is no folder {folder.parent}; make it first"
+            f"config: --write={folder}: there is no folder {folder.parent}; create it first"
         )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         old = path.read_text(errors="replace") if path.exists() else text
         if old != text and WRITTEN not in old:
             raise ConfigError(
-                f"config: --write={folder}: {path} is there, for you to change; add to "
-                "it what is printed without --write, or write to another folder"
+                f"config: --write={folder}: {path} exists and was not written by this "
+                "command; add the settings to it yourself (leave out --write to print "
+                "them), or write to another folder"
             )
         path.write_text(text)
     except OSError as error:

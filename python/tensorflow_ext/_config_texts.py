@@ -62,9 +62,9 @@ def check_path(path: str | pathlib.Path) -> None:
     others = sorted(set(re.sub(_IN_PATHS, "", str(path))))
     if others:
         raise ConfigError(
-            f"config: the path {str(path)!r} has {' and '.join(map(repr, others))}, at "
-            "which compilers, linkers or shells take it apart; move what lies there to "
-            "a path without"
+            f"config: the path {str(path)!r} contains {' and '.join(map(repr, others))}, "
+            "which compilers, linkers or shells misread; move it to a path without these "
+            "characters"
         )
 
 
@@ -74,7 +74,7 @@ def _words(flags: Iterable[str], what: str) -> str:
     for flag in flags:
         if " " in flag:
             raise ConfigError(
-                f"config: {flag!r} has a space, at which $(...) takes words apart; "
+                f"config: {flag!r} has a space, where $(...) would split it; "
                 f"--write FOLDER writes a file instead, {what}"
             )
     return " ".join(flags)
@@ -156,7 +156,7 @@ def _pkg_config(folder: pathlib.Path | None) -> Setting:
         return Setting(own)
     tensorflow = _package(
         "tensorflow",
-        "TensorFlow's C interface, of Python's wheel",
+        "TensorFlow's C interface, from the Python wheel",
         tf.__version__,
         compile_flags,
         escaped([f"-L{folder}", "-ltensorflow", _rpath()]),
@@ -191,8 +191,8 @@ def _cargo(folder: pathlib.Path | None) -> Setting:
 # .cargo/config.toml, in the folder of a crate that uses the crate "tensorflow", or
 # in a folder above it.
 
-# What the crate's build script would look for and, if it finds none, download an old
-# one of.
+# Without these, the crate's build script searches for an installed TensorFlow and, if
+# there is none, downloads an old one.
 [{target}.tensorflow]
 rustc-link-search = ["native={libraries[0].parent}"]
 rustc-link-lib = [{names}]
@@ -220,7 +220,7 @@ def _go(folder: pathlib.Path | None) -> Setting:
         }
     )
     if folder is None:
-        hint = "# For -ltensorflow, as graft asks for it: --write FOLDER."
+        hint = "# For -ltensorflow, which graft links, add --write FOLDER."
         return Setting(f"{hint}\n{text}")
     return Setting(text, _linker_script(), text)
 
@@ -229,9 +229,10 @@ def _java(folder: pathlib.Path | None) -> Setting:
     native = _compatibility.java_release()
     if native is None:
         raise ConfigError(
-            f"config: this is TensorFlow {tf.__version__}, and TensorFlow Java has "
-            f"versions for {' and '.join(_compatibility.java_versions())}: its two "
-            "libraries are those of TensorFlow's wheel"
+            f"config: TensorFlow Java has releases for TensorFlow "
+            f"{' and '.join(_compatibility.java_versions())}, and this is "
+            f"{tf.__version__}; the two must match, because Java uses the libraries of "
+            "TensorFlow's wheel"
         )
     dependencies = "\n".join(
         _dependency(group, name, native if version is _NATIVE else version, classifier)
@@ -277,9 +278,9 @@ def _dependency(group: str, artifact: str, version: str, classifier: str) -> str
 KINDS: dict[str, tuple[str, Callable[[pathlib.Path | None], Setting]]] = {
     "c": ("flags: cc main.c $(python -m tensorflow_ext config --c)", _c),
     "cxx": ("flags: g++ main.cc $(python -m tensorflow_ext config --cxx)", _cxx),
-    "cmake": ("flags, with which CMake finds the package tensorflow_ext", _cmake),
+    "cmake": ("flags that let CMake find the package tensorflow_ext", _cmake),
     "pkg-config": ("tensorflow_ext.pc; --write adds tensorflow.pc", _pkg_config),
     "cargo": (".cargo/config.toml for the crate tensorflow", _cargo),
     "go": ('exports for cgo: eval "$(python -m tensorflow_ext config --go)"', _go),
-    "java": ("what Maven takes of TensorFlow Java, and the path to load", _java),
+    "java": ("the Maven dependencies on TensorFlow Java, and the path to load", _java),
 }

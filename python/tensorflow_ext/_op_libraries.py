@@ -66,8 +66,8 @@ def load_op_library(path: str | os.PathLike[str]) -> types.ModuleType:
     now = file.stat()
     if (now.st_mtime_ns, now.st_size) != (stat.st_mtime_ns, stat.st_size):
         raise RuntimeError(
-            f"{file} has changed since this process loaded it, and a process cannot "
-            "load a library again: restart it."
+            f"{file} has changed since this process loaded it: restart the process, "
+            "because it can load a library only once."
         )
     if isinstance(loaded, RuntimeError):
         raise loaded
@@ -81,7 +81,7 @@ def _load(file: pathlib.Path) -> types.ModuleType | RuntimeError:
     except (tf.errors.OpError, OSError, RuntimeError) as error:
         message = getattr(error, "message", str(error))
         raise ImportError(
-            f"Cannot load {file} into TensorFlow {tf.__version__}: {message}{_mend(message)}"
+            f"Cannot load {file} into TensorFlow {tf.__version__}: {message}{_fix(message)}"
         ) from None
     wrong = _library.take_registration_errors()
     _gradients.register_all()
@@ -90,7 +90,7 @@ def _load(file: pathlib.Path) -> types.ModuleType | RuntimeError:
         wrapper.__doc__ = f"{wrapper.__doc__ or ''}\n{_describe(op, file.name)}"
     if wrong:
         lines = "\n".join(wrong)
-        return RuntimeError(f"Not all gradients of {file} were registered:\n{lines}")
+        return RuntimeError(f"Some gradients of {file} were not registered:\n{lines}")
     return module
 
 
@@ -99,7 +99,7 @@ def _warn_of_earlier_errors() -> None:
     if earlier := _library.take_registration_errors():
         lines = "\n".join(earlier)
         warnings.warn(
-            f"Gradients of libraries loaded before were not registered:\n{lines}",
+            f"Some gradients of libraries loaded earlier were not registered:\n{lines}",
             RuntimeWarning,
             stacklevel=5,
         )
@@ -153,7 +153,7 @@ def _check_whole(file: pathlib.Path) -> None:
     with file.open("rb") as opened:
         header = opened.read(_ELF64.size)
         if not header.startswith(b"\x7fELF"):
-            raise ImportError(f"{file} is no shared library (no ELF file).")
+            raise ImportError(f"{file} is not a shared library (not an ELF file).")
         size = os.fstat(opened.fileno()).st_size
         segments: list[tuple] = []
         if len(header) == _ELF64.size:
@@ -164,14 +164,14 @@ def _check_whole(file: pathlib.Path) -> None:
             if entry == _SEGMENT.size and len(table) == entry * count:
                 segments = list(_SEGMENT.iter_unpack(table))
     if not segments or any(s[2] + s[5] > size for s in segments):
-        raise ImportError(f"{file} is not whole: build or copy it again.")
+        raise ImportError(f"{file} is incomplete: build or copy it again.")
 
 
-def _mend(message: str) -> str:
+def _fix(message: str) -> str:
     """The fix for an error of the dynamic loader; empty if it is unknown."""
     _, found, symbol = message.rpartition("undefined symbol: ")
     if found:
-        return _mend_of_symbol(symbol.split(",")[0].strip())
+        return _fix_for_symbol(symbol.split(",")[0].strip())
     missing, found, _ = message.partition(": cannot open shared object file")
     if found:
         return (
@@ -182,14 +182,14 @@ def _mend(message: str) -> str:
     return ""
 
 
-def _mend_of_symbol(symbol: str) -> str:
+def _fix_for_symbol(symbol: str) -> str:
     name = _demangle(symbol)
-    says = f", that is {name}" if name != symbol else ""
+    says = f" ({name})" if name != symbol else ""
     if symbol.startswith("TfExt_"):
         return (
             f". tensorflow_ext {_library.VERSION} has no such function: the library "
-            "was built with a newer one. Build it with the one that is installed, "
-            "or install the newer one."
+            "was built with a newer version. Build it with the installed version, or "
+            "install the newer one."
         )
     if "tensorflow_ext::" in name:
         return (
@@ -198,11 +198,13 @@ def _mend_of_symbol(symbol: str) -> str:
         )
     if any(f"{space}::" in name for space in ("tensorflow", "tsl", "xla", "absl")):
         return (
-            f"{says}. The library was built for another TensorFlow than "
-            f"{tf.__version__}: build it with the flags of this interpreter's "
-            "tensorflow_ext.sysconfig."
+            f"{says}. The library was not built for TensorFlow {tf.__version__}: "
+            "build it with the flags of this interpreter's tensorflow_ext.sysconfig."
         )
-    return f"{says}. Link the library with what defines it (-Wl,-z,defs finds such)."
+    return (
+        f"{says}. Link the library with the library that defines the symbol "
+        "(-Wl,-z,defs reports such symbols when linking)."
+    )
 
 
 def _demangle(symbol: str) -> str:

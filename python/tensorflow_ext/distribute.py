@@ -133,8 +133,8 @@ def _fault(answer: _Answer) -> str:
     own = f"tensorflow_ext {version} for TensorFlow {built_for}"
     if answer.version != own:
         return (
-            f"has loaded {answer.version}, and this process {own}: install the same on "
-            "all machines."
+            f"has loaded {answer.version}, and this process {own}: install the same "
+            "version on all machines."
         )
     lacking: dict[str, list[str]] = {}
     for op in answer.unknown:
@@ -148,8 +148,8 @@ def _failure(error: tf.errors.OpError, ops: Sequence[str], timeout: float) -> st
         own = [op for op in ops if op in raw_ops.OPS.values()]
         return _lack(own, "import tensorflow_ext")
     if isinstance(error, tf.errors.DeadlineExceededError):
-        return f"does not answer within {timeout:g} s: is its process running?"
-    return f"cannot be asked: {error.message}"
+        return f"did not answer within {timeout:g} s: is its process running?"
+    return f"did not answer: {error.message}"
 
 
 def _lack(ops: Sequence[str], call: str) -> str:
@@ -158,7 +158,7 @@ def _lack(ops: Sequence[str], call: str) -> str:
         listed += f" and {len(ops) - _LISTED} more"
     plural = "s" if len(ops) > 1 else ""
     return (
-        f"does not know the op{plural} {listed}: `{call}` in every process of the "
+        f"does not know the op{plural} {listed}: run `{call}` in every process of the "
         "cluster, before it makes its strategy or tf.distribute.Server."
     )
 
@@ -169,4 +169,4 @@ def _call_for(op: str) -> str:
         return f"tensorflow_ext.load_op_library({file!r})"
     if op.startswith("Addons>"):
         return "import tensorflow_ext.addons"
-    return "tf.load_op_library(...) its library"
+    return "tf.load_op_library(FILE)"

@@ -171,7 +171,7 @@ def get_link_flags(*, op_library: bool = False, rpath: bool = False) -> list[str
             if not archive.is_file():
                 raise FileNotFoundError(
                     f"There is no {archive}: build it with './run build', or install "
-                    "tensorflow_ext with what op libraries link."
+                    "tensorflow_ext with the archives that op libraries link."
                 )
         flags += ["-shared", *map(str, archives)]
     flags += [

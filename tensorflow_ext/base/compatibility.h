@@ -28,10 +28,10 @@ written (requirements/tensorflow_versions.txt)."
 #define TENSORFLOW_EXT_TENSORFLOW_MINOR 21
 #else
 #define TENSORFLOW_EXT_TENSORFLOW_MINOR 22
-#pragma message(                                                                  \
-    "TensorFlow is newer than 2.21, the last for which tensorflow_ext is "        \
-    "tested. Where it does not compile, tensorflow_ext/base/compatibility.h and " \
-    "third_party/tensorflow/versions.bzl are the files to change.")
+#pragma message(                                                              \
+    "TensorFlow is newer than 2.21, the last version that tensorflow_ext is " \
+    "tested with. If something does not compile, change "                     \
+    "tensorflow_ext/base/compatibility.h and third_party/tensorflow/versions.bzl.")
 #endif
 
 // The headers of XLA's builder, which 2.19 moved. They take seconds to compile, so only files that

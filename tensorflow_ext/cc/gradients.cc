@@ -32,14 +32,15 @@ absl::Status CheckTensor(const Scope& scope, const char* argument, size_t k, con
     return absl::InvalidArgumentError(absl::StrCat(argument, "[", k, "] ", what...));
   };
   if (node == nullptr) {
-    return error("is no tensor: an Output() that nothing was assigned to");
+    return error("is not a tensor, but an Output() that was never assigned");
   }
   if (!scope.graph()->IsValidNode(node).ok()) {
-    return error("is node '", node->name(), "' of another graph; expected one of this scope's");
+    return error("is node '", node->name(),
+                 "' of another graph; expected one of this scope's graph");
   }
   if (tensor.index() < 0 || tensor.index() >= node->num_outputs()) {
     return error("is output ", tensor.index(), " of node '", node->name(), "' of op ",
-                 node->type_string(), ", which has ", node->num_outputs());
+                 node->type_string(), ", which has ", node->num_outputs(), " outputs");
   }
   return absl::OkStatus();
 }

@@ -35,9 +35,9 @@ class OpBuilder {
     if (!tensorflow::OpRegistry::Global()->LookUpOpDef(op, &op_def).ok()) {
       Refuse(absl::NotFoundError(
           absl::StrCat("there is no op '", op,
-                       "' in this process: link the library that holds it, or load it by "
-                       "Env::LoadDynamicLibrary or TF_LoadLibrary before the graph is "
-                       "built")));
+                       "' in this process: link the library that holds it, or load it with "
+                       "Env::LoadDynamicLibrary or TF_LoadLibrary before you build the "
+                       "graph")));
       return;
     }
     builder_.emplace(scope_.GetUniqueNameForOp(name), op);
@@ -107,18 +107,18 @@ class OpBuilder {
     if (const tensorflow::Node* node = value.node(); node != nullptr) {
       if (!scope_.graph()->IsValidNode(node).ok()) {
         return refuse("is node '", node->name(),
-                      "' of another graph; expected one of this scope's");
+                      "' of another graph; expected one of this scope's graph");
       }
       if (value.index() < 0 || value.index() >= node->num_outputs()) {
         return refuse("is output ", value.index(), " of node '", node->name(), "', which has ",
-                      node->num_outputs());
+                      node->num_outputs(), " outputs");
       }
     } else if (value.node_name().empty() && value.tensor().dtype() == tensorflow::DT_FLOAT &&
                value.tensor().shape() == tensorflow::TensorShape({0})) {
       // An Input that was made from an empty Output looks like this.
       return refuse(
-          "is no tensor: an Output() that nothing was assigned to. A constant "
-          "without elements is given as ops::Const");
+          "is not a tensor, but an Output() that was never assigned. Pass a constant "
+          "without elements as ops::Const");
     }
     return tensorflow::ops::AsNodeOut(scope_, value);
   }

@@ -38,7 +38,7 @@ class Builder {
       const auto found = sources_.find(std::string(id.node()));
       if (found == sources_.end()) {
         return absl::InternalError(
-            absl::StrCat("part '", node.name(), "' stands before its input '", input, "'"));
+            absl::StrCat("part '", node.name(), "' is listed before its input '", input, "'"));
       }
       inputs.push_back({found->second.part, found->second.index + id.index()});
     }

@@ -48,7 +48,8 @@ inline absl::Status RunOpGradient(void* op_gradient, const tensorflow::NodeDef& 
   } catch (const std::exception& error) {
     return absl::FailedPreconditionError(std::string("its creator throws: ") + error.what());
   } catch (...) {
-    return absl::FailedPreconditionError("its creator throws what is no std::exception");
+    return absl::FailedPreconditionError(
+        "its creator throws something that is not a std::exception");
   }
 }
 

@@ -84,7 +84,7 @@ class CheckGradientShapeOp : public OpKernel {
     OP_REQUIRES(
         context, sizes.dims() == 1,
         absl::InvalidArgumentError(absl::StrCat("expected: has shape ", sizes.shape().DebugString(),
-                                                " where a vector is expected, a shape")));
+                                                ", expected a vector that holds a shape")));
     TensorShape expected;
     OP_REQUIRES_OK(context, TensorShape::BuildTensorShape(sizes.vec<int64_t>(), &expected));
     OP_REQUIRES(context, gradient.shape() == expected,

@@ -44,7 +44,7 @@ inline std::string TooLargeAdvice(const std::string& op, int first, const std::s
                                   const std::string& y) {
   return absl::StrCat("'", ArgumentName(op, first), "' of shape ", x, " and '",
                       ArgumentName(op, first + 1), "' of shape ", y,
-                      " broadcast to it, take them in parts");
+                      " broadcast to it; split them into parts");
 }
 
 inline absl::Status WrongGradientShape(const std::string& op, const std::string& gradients,
@@ -90,8 +90,8 @@ inline absl::Status TooManyDimensions(const std::string& op, int first,
   return internal::BroadcastError(
       op, first, x.DebugString(), y.DebugString(),
       absl::StrCat("at most ", kMaxBroadcastRank,
-                   " dimensions after those that broadcast alike are joined; "
-                   "transpose them next to each other, or broadcast one "
+                   " dimensions, counting neighbors that broadcast alike as one; "
+                   "transpose such dimensions next to each other, or broadcast one "
                    "argument beforehand"));
 }
 

@@ -60,7 +60,7 @@ inline absl::Status ReadDataShape(const std::string& op, const tensorflow::Tenso
   return absl::InvalidArgumentError(
       absl::StrCat(op, ": argument 'data_shape' of shape ", tensor.shape().DebugString(), " is [",
                    tensor.SummarizeValue(8),
-                   "], expected 4 sizes N, H, W, C >= 0 whose product is that of a tensor"));
+                   "], expected 4 sizes N, H, W, C >= 0 whose product is the size of a tensor"));
 }
 
 // The same in a shape function, for input `index`; unknown sizes stay unknown.

@@ -81,11 +81,8 @@ __attribute__((constructor)) static void Load(void) {
   if (access(library, F_OK) != 0) {
     char* versions = Versions(folder);
     PATH(words,
-         "this process has TensorFlow %s, and tensorflow_ext in %s has "
-         "libraries "
-         "for TensorFlow %s: use one of these, or a tensorflow_ext that is "
-         "built "
-         "for %s",
+         "this process has TensorFlow %s, but tensorflow_ext in %s has libraries for "
+         "TensorFlow %s: use one of these versions, or a tensorflow_ext that is built for %s",
          TF_Version(), folder, versions, minor);
     free(versions);
   } else if (dlopen(library, RTLD_NOW | RTLD_LOCAL) == NULL) {

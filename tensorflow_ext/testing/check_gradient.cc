@@ -35,7 +35,8 @@ absl::Status CheckTensors(const Scope& scope, const std::vector<Output>& all,
     const tensorflow::Node* node = all[k].node();
     if (node == nullptr || scope.graph()->FindNodeId(node->id()) != node || all[k].index() < 0 ||
         all[k].index() >= node->num_outputs()) {
-      return Refuse(absl::StrCat(name, "[", k, "] is no tensor"), "one of the scope's graph");
+      return Refuse(absl::StrCat(name, "[", k, "] is not a tensor of the scope's graph"),
+                    "one that is");
     }
   }
   return absl::OkStatus();
@@ -48,12 +49,13 @@ absl::Status CheckArguments(const Scope& scope, const std::vector<Output>& x,
   TF_RETURN_IF_ERROR(CheckTensors(scope, x, "x"));
   TF_RETURN_IF_ERROR(CheckTensors(scope, y, "y"));
   if (x.size() != x_values.size()) {
-    return Refuse(absl::StrCat(x_values.size(), " values of ", x.size(), " x"), "one of each");
+    return Refuse(absl::StrCat(x_values.size(), " values for ", x.size(), " x"),
+                  "one value for each x");
   }
   for (size_t k = 0; k < x.size(); ++k) {
     if (x[k].type() != x_values[k].dtype()) {
       return Refuse(absl::StrCat("x_values[", k, "] is ", DataTypeString(x_values[k].dtype())),
-                    absl::StrCat(DataTypeString(x[k].type()), ", as x[", k, "]"));
+                    absl::StrCat(DataTypeString(x[k].type()), ", the type of x[", k, "]"));
     }
   }
   if (options.order < 1) {
@@ -164,8 +166,8 @@ absl::Status CheckGradient(const Scope& scope, const std::vector<Output>& x,
   TF_RETURN_IF_ERROR(CheckArguments(scope, x, x_values, y, options));
   Parts parts{WithGradient(x, "x"), WithGradient(y, "y")};
   if (parts.sources.empty() || parts.outputs.empty()) {
-    return Refuse("no x or no y has a gradient by its type",
-                  "at least one floating or complex tensor of each");
+    return Refuse("no x, or no y, has a type that can have a gradient",
+                  "at least one floating or complex x and y");
   }
   for (size_t k = 0; k < x.size(); ++k) {
     parts.feeds.emplace_back(x[k].name(), x_values[k]);

@@ -99,7 +99,7 @@ std::vector<Named> GradientNames(const std::vector<Output>& gradients,
   std::vector<Named> named;
   for (size_t k = 0; k < gradients.size(); ++k) {
     named.push_back({IsThere(gradients[k]) ? gradients[k].name() : "",
-                     absl::StrCat("gradient by ", sources[k].title)});
+                     absl::StrCat("gradient for ", sources[k].title)});
   }
   return named;
 }

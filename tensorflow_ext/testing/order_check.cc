@@ -320,7 +320,7 @@ absl::Status OrderCheck::Alone(int k, const std::vector<Tensor>& upstreams) {
 std::string OrderCheck::Apart(const Numbers& found, const Numbers& expected, const Tensor& like,
                               const std::string& title) const {
   if (found.size() != expected.size()) {
-    return absl::StrCat("gradient by ", title, ": ", found.size(), " numbers, expected ",
+    return absl::StrCat("gradient for ", title, ": ", found.size(), " numbers, expected ",
                         expected.size());
   }
   double largest = 0;
@@ -330,7 +330,7 @@ std::string OrderCheck::Apart(const Numbers& found, const Numbers& expected, con
   for (size_t p = 0; p < found.size(); ++p) {
     const double limit = tolerance_.absolute + tolerance_.relative * largest;
     if (std::abs(found[p] - expected[p]) <= limit) continue;
-    return absl::StrCat("gradient by ", title, " at ", IndexOf(p, like), ": ", found[p],
+    return absl::StrCat("gradient for ", title, " at ", IndexOf(p, like), ": ", found[p],
                         ", with zeros for the others ", expected[p]);
   }
   return "";

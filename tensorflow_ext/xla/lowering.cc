@@ -104,8 +104,8 @@ absl::Status LoweringContext::CheckStatic(int index, int first_axis) const {
     return absl::UnimplementedError(
         absl::StrCat(op(), ": argument '", ArgumentName(op(), index),
                      "' has a dynamic size along axis ", axis, ", at most ", input.dimensions(axis),
-                     "; under XLA it takes static ones. Pad it, or leave the op out of what "
-                     "XLA compiles"));
+                     "; under XLA its sizes must be static. Pad it, or keep the op out of the "
+                     "part that XLA compiles"));
   }
   return absl::OkStatus();
 }
@@ -118,7 +118,7 @@ absl::Status LoweringContext::ConstantInputAsShape(int index, TensorShape* shape
   }
   return absl::InvalidArgumentError(absl::StrCat(
       op(), ": argument '", ArgumentName(op(), index), "' is [", absl::StrJoin(sizes, " "),
-      "], expected sizes >= 0 whose product is that of a tensor"));
+      "], expected sizes >= 0 whose product is the size of a tensor"));
 }
 
 absl::Status LoweringContext::CheckSameShape(int count) const {

@@ -85,7 +85,7 @@ def test_gradient_of_embedding_bag_by_the_rows() -> None:
     )
 
 
-def test_bags_of_no_index() -> None:
+def test_empty_bags() -> None:
     empty = np.zeros((2, 0))
     arguments = (empty.astype(np.int32), np.ones((4, 3)), empty)
     theirs = formulas.embedding_bag(*arguments, combiner="MEAN")
@@ -95,7 +95,7 @@ def test_bags_of_no_index() -> None:
 
 
 @pytest.mark.parametrize("index", [-1, 4])
-def test_an_index_that_is_no_row_in_xla(index: int) -> None:
+def test_an_index_out_of_range_in_xla(index: int) -> None:
     run = tf.function(wrappers.function_of("Addons>EmbeddingBag"), jit_compile=True)
     params = tf.constant(np.arange(12.0).reshape(4, 3))
     found = run([[1, index]], params, tf.constant([[2.0, 5.0]], tf.float64))

@@ -173,7 +173,7 @@ def test_a_name_that_is_taken() -> None:
     assert "fine" in processes.run(program)
 
 
-def test_not_without_being_asked() -> None:
+def test_nothing_is_registered_by_default() -> None:
     program = """
         import keras
         import tensorflow_ext

@@ -47,7 +47,7 @@ def _run(program: str, *arguments: str) -> None:
     assert "fine" in processes.run(_GRAPH + program + '\n    print("fine")', *arguments)
 
 
-def test_not_by_importing_the_package() -> None:
+def test_importing_the_package_registers_nothing() -> None:
     _run(
         """
     import tensorflow_ext
@@ -65,7 +65,7 @@ def test_not_by_importing_the_package() -> None:
     )
 
 
-def test_by_importing_the_module() -> None:
+def test_importing_the_module_registers() -> None:
     _run(
         """
     import tensorflow_ext.addons

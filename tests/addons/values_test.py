@@ -94,7 +94,7 @@ def test_shapes(kind: str, case: Case) -> None:
 
 
 @every_case
-def test_a_batch_that_is_empty(case: Case) -> None:
+def test_an_empty_batch(case: Case) -> None:
     """The inputs' first dimension is 0; the parameters of an EmbeddingBag are not empty."""
     bags = case.op.startswith("Addons>EmbeddingBag")
     inputs = [x if bags and i == 1 else x[:0] for i, x in enumerate(case.inputs)]
@@ -165,7 +165,7 @@ def test_error(name: str, in_graph: bool) -> None:
         run()
 
 
-def test_an_index_that_is_no_row() -> None:
+def test_an_index_out_of_range() -> None:
     bag = wrappers.function_of("Addons>EmbeddingBag")
     for index in (-1, 3):
         message = f"Addons>EmbeddingBag: .*is {index} at"

@@ -47,7 +47,7 @@ def _record(*rows: Result) -> results.Record:
 
 
 @pytest.mark.parametrize("name", ["rows.json", "rows.json.gz"])
-def test_load_gives_what_save_took(tmp_path: pathlib.Path, name: str) -> None:
+def test_load_returns_what_save_wrote(tmp_path: pathlib.Path, name: str) -> None:
     grown = _row(case="2", needs=None, size=64.0)
     record = _record(ROW, grown)
     file = tmp_path / "deep" / name
@@ -65,10 +65,10 @@ def test_load_gives_what_save_took(tmp_path: pathlib.Path, name: str) -> None:
         ("rows.json.gz", gzip.compress(b"{}")[:-3]),
     ],
 )
-def test_load_of_something_else(tmp_path: pathlib.Path, name: str, content: bytes) -> None:
+def test_load_refuses_other_files(tmp_path: pathlib.Path, name: str, content: bytes) -> None:
     file = tmp_path / name
     file.write_bytes(content)
-    with pytest.raises(ValueError, match=f"{re.escape(name)}: expected what an earlier"):
+    with pytest.raises(ValueError, match=f"{re.escape(name)}: expected a file that"):
         results.load(file)
 
 
@@ -77,7 +77,7 @@ def test_unknown_field(tmp_path: pathlib.Path) -> None:
     file = tmp_path / "rows.json"
     results.save(_record(ROW), file)
     file.write_text(file.read_text().replace('"case":', '"color": "red", "case":'))
-    with pytest.raises(ValueError, match="expected what an earlier"):
+    with pytest.raises(ValueError, match="expected a file that"):
         results.load(file)
 
 
@@ -100,7 +100,7 @@ def test_moves(was: float, now: float, spreads: tuple, moved: bool) -> None:
     assert [move.is_slower for move in found] == ([now > was] if moved else [])
 
 
-def test_moves_of_rows_of_both_the_worst_first() -> None:
+def test_moves_list_the_worst_first() -> None:
     was = [_row(case=case) for case in "abcd"]
     ratios = {"b": 0.4, "c": 1.6, "d": 2.4, "new": 9.0}
     now = [_row(case=case, ratio=ratio) for case, ratio in ratios.items()]
@@ -152,7 +152,7 @@ def test_summary() -> None:
     )
 
 
-def test_the_page_is_of_the_kept_rows() -> None:
+def test_the_page_shows_the_saved_rows() -> None:
     record = results.load(ROOT / "docs" / "benchmarks.json.gz")
     rows = [row for suite in record.values() for row in suite.results]
     page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
@@ -177,11 +177,11 @@ def test_print_moves() -> None:
     report.print_moves(console, [move], pathlib.Path("earlier.json"))
     report.print_moves(console, [], pathlib.Path("earlier.json"))
     said = console.export_text()
-    for part in ("since earlier.json", "0.50", "0.80", "nothing moved beyond the noise"):
+    for part in ("since earlier.json", "0.50", "0.80", "nothing changed by more than the noise"):
         assert part in said
 
 
-def test_pictures_of_what_grows(tmp_path: pathlib.Path) -> None:
+def test_pictures_of_growth(tmp_path: pathlib.Path) -> None:
     rows = [_row(group="cost over bags", case=f"Op {n}", size=float(n)) for n in (1, 10, 100)]
     names = pictures.draw_growth([ROW, *rows], tmp_path / "page.md")
     assert names == ["page_cost_over_bags.png"]
@@ -207,13 +207,13 @@ def test_an_earlier_run_is_shown_and_updates_another(
     arguments = ["eager", "--from", earlier, "--update", kept, "--against", kept]
     page, picture = tmp_path / "page.md", tmp_path / "ratios.png"
     assert _run(monkeypatch, *arguments, "--markdown", page, "--picture", picture) == 0
-    assert "nothing moved" in capsys.readouterr().out
+    assert "nothing changed" in capsys.readouterr().out
     assert results.load(kept) == {"eager": now, "chains": other}
     assert "| a | 2.00 ms |" in page.read_text()
     assert picture.exists()
 
 
-def test_compare_finds_the_part_of_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compare_computes_the_share_of_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit is the memory or the operations of three calls, whichever takes longer."""
     times = {"": [4.0, 5.0], "rival": [8.0, 10.0], "the limit": [2.0, 2.5]}
     monkeypatch.setattr(measure, "interleave", lambda *_, **__: times)
@@ -235,9 +235,9 @@ def test_compare_finds_the_part_of_the_limit(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["nothing"], "no suite ['nothing']; expected of"),
+        (["nothing"], "no suite ['nothing']; expected some of"),
         (["--against", "/none.json"], "No such file or directory: '/none.json'"),
-        (["--against", __file__], "expected what an earlier ./run bench wrote"),
+        (["--against", __file__], "expected a file that ./run bench wrote"),
         (["--from", "/none.json"], "No such file or directory: '/none.json'"),
     ],
 )

@@ -74,7 +74,7 @@ every_op = pytest.mark.parametrize(
 
 
 @every_op
-def test_shards_are_many_and_equal_parts_are_least(op: str, found: dict) -> None:
+def test_there_are_many_shards_and_equal_parts_are_the_minimum(op: str, found: dict) -> None:
     assert max(region["shards"] for region in found[op]) > 4
     for region in found[op]:
         assert 0 < region["longest"] <= region["seconds"]
@@ -82,18 +82,18 @@ def test_shards_are_many_and_equal_parts_are_least(op: str, found: dict) -> None
 
 
 @every_op
-def test_shards_share_cache_lines_at_their_edges_alone(op: str, found: dict) -> None:
+def test_shards_share_cache_lines_only_at_their_edges(op: str, found: dict) -> None:
     outputs = 4  # a kernel has at most this many
     assert sum(region["lines"] for region in found[op])
     for region in found[op]:
         assert region["shared_lines"] <= outputs * (region["shards"] - 1)
 
 
-def test_all_that_is_written_is_seen(found: dict) -> None:
+def test_every_write_is_seen(found: dict) -> None:
     (region,) = found["Scale"]
     assert region["lines"] == 512 * 768 * 4 // 64
 
 
 def test_a_recorder_comes_before_tensorflow() -> None:
-    with pytest.raises(RuntimeError, match="TensorFlow is imported already"):
+    with pytest.raises(RuntimeError, match="TensorFlow has already been imported"):
         shards.Recorder()

@@ -90,7 +90,7 @@ Outputs Gradients(const Scope& scope, const Outputs& ys, const Outputs& xs, cons
   return gradients;
 }
 
-void OneOutputOnTheWayToAnother() {
+void OneOutputDependsOnAnother() {
   const Scope scope = Scope::NewRootScope();
   const Output x = Placeholder(scope, "x");
   const Output y = ops::Tanh(scope, x);
@@ -139,7 +139,7 @@ void WrongTensors() {
   const Scope scope = Scope::NewRootScope(), other = Scope::NewRootScope();
   const Output x = Placeholder(scope, "x"), y = ops::Neg(scope, x);
   const std::vector<std::pair<Output, std::string>> wrong = {
-      {Output(), "[0] is no tensor"},
+      {Output(), "[0] is not a tensor"},
       {Placeholder(other, "elsewhere"), "'elsewhere' of another graph"},
       {Output(x.node(), 7), "[0] is output 7 of node 'x' of op Placeholder"},
       {Output(x.node(), -2), "output -2"},
@@ -211,7 +211,7 @@ void Loops() {
     if (node->name() == outputs[1].node()->name()) end = Output(node, 0);
   }
   CheckError(tensorflow_ext::AddSymbolicGradients(imported, {end}, {start}, &gradients),
-             kUnimplemented, "belongs to a loop of TensorFlow 1");
+             kUnimplemented, "belongs to a TensorFlow 1 loop");
 }
 
 // ----- InlineCalls. -----
@@ -316,7 +316,7 @@ void WrongUse() {
   const Scope other = Scope::NewRootScope();
   const Output elsewhere = Placeholder(other, "elsewhere");
   CheckRefused("int32", [](const Scope& s, const Output&) { return ext::Relu(s, 7); });
-  CheckRefused("TfExt>Relu: input 'features' is no tensor",
+  CheckRefused("TfExt>Relu: input 'features' is not a tensor",
                [](const Scope& s, const Output&) { return ext::Relu(s, Output()); });
   CheckRefused("'elsewhere' of another graph",
                [&](const Scope& s, const Output&) { return ext::Relu(s, elsewhere); });
@@ -351,7 +351,7 @@ void WrongUse() {
 }  // namespace
 
 int main() {
-  OneOutputOnTheWayToAnother();
+  OneOutputDependsOnAnother();
   UnconnectedInputs();
   TheSameInputTwice();
   WrongTensors();

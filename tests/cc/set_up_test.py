@@ -31,4 +31,4 @@ def test_the_commands_of_the_page(tmp_path: pathlib.Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr[-4000:]
-    assert done.stdout.splitlines() == ["rois have not a gradient", "pooled 4", "gradient 0 1 0 0"]
+    assert done.stdout.splitlines() == ["rois have no gradient", "pooled 4", "gradient 0 1 0 0"]

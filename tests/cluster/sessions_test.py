@@ -157,7 +157,7 @@ def test_example() -> None:
 # ----- check_cluster.
 
 
-def test_cluster_that_is_ready(addresses: list[str]) -> None:
+def test_ready_cluster(addresses: list[str]) -> None:
     cluster = {"worker": addresses[:LACKING]}
     expected = dict.fromkeys(tasks(0, 1), tfe.__version__)
     assert check_cluster(cluster) == expected

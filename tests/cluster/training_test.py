@@ -75,6 +75,6 @@ def test_worker_without_the_library() -> None:
     (message,) = [line for line in written if "Not every task" in line]
     assert re.search(
         r"/job:worker/task:1 \S+ does not know the ops TfExt>.*"
-        "`import tensorflow_ext` in every process of the cluster",
+        "run `import tensorflow_ext` in every process of the cluster",
         message,
     )

@@ -53,7 +53,7 @@ def skip_if_of_a_newer_keras(file: pathlib.Path) -> None:
         pytest.skip(f"Keras {keras.__version__} has a Dense without {sorted(unknown)}")
 
 
-def test_there_are_files() -> None:
+def test_old_files_exist() -> None:
     assert _ARCHIVES
 
 
@@ -64,7 +64,7 @@ def test_old_files_give_the_same_numbers(folder: pathlib.Path, name: str) -> Non
     compare(reading.READERS[name](folder), folder, name)
 
 
-def test_other_numbers_are_found(folder: pathlib.Path) -> None:
+def test_changed_numbers_are_found(folder: pathlib.Path) -> None:
     found = reading.module(folder)
     found["custom, output y"] = found["custom, output y"] * 1.0001
     with pytest.raises(AssertionError, match="custom, output y"):
@@ -74,7 +74,7 @@ def test_other_numbers_are_found(folder: pathlib.Path) -> None:
         compare(found, folder, "module")
 
 
-def test_what_changed_as_the_zero_of_a_weight_is_found(folder: pathlib.Path) -> None:
+def test_changed_weights_are_found(folder: pathlib.Path) -> None:
     """The numbers depend on the files' contents, not on the models that the program builds."""
     (folder / "empty").mkdir()
     model = reading.old_models.keras_model()

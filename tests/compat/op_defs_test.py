@@ -16,7 +16,7 @@ MEND = (
 RECORD = ".venv/bin/python tests/compat/record.py records it."
 
 
-def test_no_op_is_gone_or_changed() -> None:
+def test_no_op_was_removed_or_changed() -> None:
     found = op_defs.incompatible(op_defs.history(), op_defs.current())
     assert not found, MEND
 
@@ -69,7 +69,7 @@ def test_a_planted_change_is_found(name: str) -> None:
     assert re.search(message, found["TfExt>Hardshrink"], re.IGNORECASE), found
 
 
-def test_an_op_that_is_gone_is_found() -> None:
+def test_a_removed_op_is_found() -> None:
     ops = [op for op in op_defs.current() if op.name != "Addons>Mish"]
     assert op_defs.incompatible(op_defs.history(), ops).keys() == {"Addons>Mish"}
 
@@ -79,7 +79,7 @@ def _with_slope(default: float) -> list[op_def_pb2.OpDef]:
     return _planted(lambda op: op.attr.add(name="slope", type="float", default_value=value))
 
 
-def test_an_attribute_with_a_default_is_no_fault() -> None:
+def test_an_attribute_with_a_default_is_not_a_fault() -> None:
     """The test asks to record the new op; after that, its default must not change."""
     history = op_defs.history()
     grown = _with_slope(0)

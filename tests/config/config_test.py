@@ -110,7 +110,7 @@ def test_c_and_paths_with_spaces(config: Config, folder: pathlib.Path) -> None:
 
 @needs("cmake")
 def test_cmake(config: Config, folder: pathlib.Path) -> None:
-    # test_run_hands_it_on checks the output without --write.
+    # test_run_passes_it_on checks the output without --write.
     flags = config("--cmake", "--write=for cmake")
     run(f"cmake {flags} -S . -B build && cmake --build build", folder)
     assert run(["build/program"], folder) == RESULT
@@ -133,7 +133,7 @@ def test_pkg_config(package: str, config: Config, folder: pathlib.Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "file"), [("--pkg-config", "tensorflow_ext.pc"), ("--cargo", ".cargo/config.toml")]
 )
-def test_what_is_written_is_printed(
+def test_the_written_settings_are_printed(
     kind: str, file: str, config: Config, folder: pathlib.Path
 ) -> None:
     printed = config(kind)
@@ -229,7 +229,7 @@ def test_java_of_each_tensorflow(config: Config, monkeypatch: pytest.MonkeyPatch
         assert natives == [release, release]
     monkeypatch.setattr(_compatibility, "TENSORFLOW", "2.19")
     error = config("--java", fails=True)
-    assert "TensorFlow Java has versions for 2.18 and 2.21" in error
+    assert "TensorFlow Java has releases for TensorFlow 2.18 and 2.21" in error
 
 
 # ----- Errors.
@@ -237,16 +237,16 @@ def test_java_of_each_tensorflow(config: Config, monkeypatch: pytest.MonkeyPatch
 
 def test_no_folder_to_write_into(config: Config, folder: pathlib.Path) -> None:
     error = config("--go", "--write=no/where", fails=True)
-    assert f"there is no folder {folder}/no; make it first" in error
+    assert f"there is no folder {folder}/no; create it first" in error
 
 
 @pytest.mark.usefixtures("a_tensorflow_of_java")
-def test_files_of_others_stay(config: Config, folder: pathlib.Path) -> None:
+def test_other_files_are_kept(config: Config, folder: pathlib.Path) -> None:
     path = folder / ".cargo" / "config.toml"
     path.parent.mkdir()
     path.write_text("# mine\n")
     error = config("--cargo", "--write=.", fails=True)
-    assert f"{path} is there, for you to change; add to it" in error
+    assert f"{path} exists and was not written by this command; add the" in error
     assert path.read_text() == "# mine\n"
     path.unlink()
     config("--cargo", "--write=.")
@@ -258,7 +258,7 @@ def test_files_of_others_stay(config: Config, folder: pathlib.Path) -> None:
     for _ in range(2):
         config("--java", "--write=.")
     (folder / "pom.xml").write_text("<project/>")
-    assert "pom.xml is there" in config("--java", "--write=.", fails=True)
+    assert "pom.xml exists" in config("--java", "--write=.", fails=True)
 
 
 def test_no_permission(config: Config, folder: pathlib.Path) -> None:
@@ -279,10 +279,10 @@ def test_no_headers(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
         assert "install tensorflow_ext with its headers" in config(kind, fails=True)
 
 
-def test_characters_that_nothing_quotes(config: Config) -> None:
+def test_unquotable_characters(config: Config) -> None:
     for character in "\"'\\$,;:#`&(":
         error = config("--go", f"--write=a{character}b", fails=True)
-        assert f"has {character!r}, at which" in error
+        assert f"contains {character!r}, which compilers" in error
 
 
 def test_one_language_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
@@ -293,7 +293,7 @@ def test_one_language_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
     assert "not allowed with argument" in capsys.readouterr().err
 
 
-def test_run_hands_it_on(tmp_path: pathlib.Path) -> None:
+def test_run_passes_it_on(tmp_path: pathlib.Path) -> None:
     """`./run config` prints what the command prints, and nothing else."""
     # Needs a built checkout, because Bazel is running in this one.
     shutil.copy(ROOT / "run", tmp_path)

@@ -89,7 +89,7 @@ def test_every_exemption_is_needed() -> None:
     assert {_exemption(block) for block in _ALL} - {None} == _EXEMPT.keys()
 
 
-def test_every_block_is_looked_at() -> None:
+def test_every_block_is_checked() -> None:
     known = {"c", "cpp", "go", "java", "python", "rust", "toml"} | _SHELL | _TEXT
     others = [str(block) for block in _BLOCKS if block.language not in known]
     assert not others, f"a language that code_blocks_test does not run: {others}"
@@ -223,7 +223,7 @@ def _run_module(arguments: list[str], folder: pathlib.Path) -> None:
     """Runs python -m tensorflow_ext, without drawing if there is no Graphviz. Commands about
     TensorFlow Java must say that it has no release for this TensorFlow."""
     if "--java" in arguments and _compatibility.java_release() is None:
-        with pytest.raises(AssertionError, match="TensorFlow Java has versions for"):
+        with pytest.raises(AssertionError, match="TensorFlow Java has releases for"):
             _run_as_program(arguments, folder)
         return
     if shutil.which("dot") is None and "--draw" in arguments:

@@ -54,19 +54,19 @@ def test_the_tables() -> None:
 
 
 @pytest.mark.parametrize("party", REASONS)
-def test_every_reason_is_one_of_a_difference(party: str) -> None:
+def test_every_reason_explains_a_difference(party: str) -> None:
     named = {op for ops in REASONS[party].values() for op in ops.split()}
     assert named <= _ops(party)
 
 
-def test_the_page_names_differences_only() -> None:
+def test_the_page_names_only_differences() -> None:
     rows = [line for line in _PAGE.read_text().splitlines() if line.startswith("| ")]
     named = set(re.findall(r"`([A-Z]\w+)`", "\n".join(rows)))
     assert len(named) > 50
     assert named <= _ops() | {*_NEWEST["python_none"], *_NEWEST["not_in_python"]}
 
 
-def test_the_same_in_other_words(tmp_path: pathlib.Path) -> None:
+def test_other_digits_are_not_a_difference(tmp_path: pathlib.Path) -> None:
     same = _old(
         python_wrong=[["BesselI0", "zero", "second", "1.2e-01"]],
         python_fails=[["MatrixDeterminant", "singular and 5 more", "first", "`singular`"]],
@@ -75,7 +75,7 @@ def test_the_same_in_other_words(tmp_path: pathlib.Path) -> None:
     assert found == {"versions": ["2.9.3", _NEWEST["tensorflow"]], "tables": {}}
 
 
-def test_what_differs(tmp_path: pathlib.Path) -> None:
+def test_differences_between_versions(tmp_path: pathlib.Path) -> None:
     lacks = _old(python_wrong=[["EuclideanNorm", "zero and 3 more"]])
     for row in lacks["tables"]["python_wrong"]:
         row[0] = {"BesselI1": "BesselI2"}.get(row[0], row[0])

@@ -126,7 +126,7 @@ def test_every_op_has_a_page(folder: pathlib.Path) -> None:
     for name, op in raw_ops.OPS.items():
         page = (folder / "ops" / name / "index.html").read_text()
         assert op.replace(">", "&gt;") in page
-        assert "What every client runs" in page or "has no gradient" in page
+        assert "Every client runs this" in page or "has no gradient" in page
 
 
 def test_pages_open(folder: pathlib.Path, address: str, open_page: Callable[..., Any]) -> None:

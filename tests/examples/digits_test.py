@@ -48,7 +48,7 @@ def test_accuracy(training: Training) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\1", np.arange(9).tobytes()])
-def test_says_what_is_wrong(content: bytes, tmp_path: pathlib.Path) -> None:
+def test_errors_name_the_problem(content: bytes, tmp_path: pathlib.Path) -> None:
     (tmp_path / "settings").write_bytes(content)
     with pytest.raises(RuntimeError, match=r"settings: expected a tensor"):
         list(programs.train("C++", tmp_path))

@@ -107,7 +107,7 @@ def test_leaves_fixed_variables_alone(language: str, tmp_path: pathlib.Path) -> 
 
 
 @pytest.mark.parametrize("language", fine_tune.PROGRAMS)
-def test_says_what_is_wrong(language: str, tmp_path: pathlib.Path) -> None:
+def test_errors_name_the_problem(language: str, tmp_path: pathlib.Path) -> None:
     class Doubled(tf.Module):
         @tf.function(input_signature=[tf.TensorSpec([None, 64], tf.float32, "x")])
         def double(self, x: tf.Tensor) -> tf.Tensor:

@@ -13,7 +13,7 @@ _EXPECTED = {
     "Go": "[0 0.8650984] [0.6 1.0490363]\n",
     "Rust": """\
 pooled [4.0]
-gradient by the data [0.0, 1.0, 0.0, 0.0]
+gradient for the data [0.0, 1.0, 0.0, 0.0]
 from an upstream gradient [0.0, 10.0, 0.0, 0.0]
 """,
 }
@@ -37,7 +37,7 @@ def test_prints_the_gradients(language: str) -> None:
 
 
 @pytest.mark.parametrize("language", _PROGRAMS)
-def test_names_a_library_that_is_not_there(language: str) -> None:
+def test_a_missing_library_is_named(language: str) -> None:
     done = _run(language, "/nowhere.so")
     assert done.returncode == 1
     assert "/nowhere.so" in done.stderr

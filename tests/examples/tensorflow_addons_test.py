@@ -23,7 +23,7 @@ def _rows() -> list[list[str]]:
     return [cells for cells in rows if len(cells) == 5 and "`tfa." in cells[1]]
 
 
-def test_replacements_are_there() -> None:
+def test_replacements_exist() -> None:
     names = [name for row in _rows() for name in re.findall(r"`([\w.]+)`", row[2])]
     assert len(names) >= 25
     for name in names:

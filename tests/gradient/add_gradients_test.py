@@ -40,7 +40,7 @@ def one_leads_to_another() -> None:
     tf.constant([1, 2], name="number")
 
 
-def test_one_y_on_the_way_to_another() -> None:
+def test_one_y_that_depends_on_another() -> None:
     graph = graph_of(one_leads_to_another)
     gradient = gradient_by_x(graph, "y:0", "z:0")
     x = np.float64(0.7)
@@ -69,7 +69,7 @@ def test_unconnected_tensors() -> None:
 
 @pytest.mark.parametrize(
     ("tensor", "message"),
-    [("x:7", "has 1 outputs, there is none of index 7"), ("x:-1", "of index -1")],
+    [("x:7", "has 1 outputs, but output 7 was requested"), ("x:-1", "output -1 was")],
 )
 def test_bad_tensors_are_errors(tensor: str, message: str) -> None:
     graph = graph_of(one_leads_to_another)
@@ -141,7 +141,7 @@ def old_loop(start: tf.Tensor) -> tf.Tensor:
 
 def test_imported_loops_are_an_error() -> None:
     graph = graph_of(lambda: tf.identity(old_loop(placeholder()), name="y"))
-    with client_error(tf.errors.UNIMPLEMENTED, "belongs to a loop of TensorFlow 1"):
+    with client_error(tf.errors.UNIMPLEMENTED, "belongs to a TensorFlow 1 loop"):
         API.add_gradients(graph, ["y:0"], ["x:0"])
 
 
@@ -174,7 +174,7 @@ def test_the_same_x_twice() -> None:
     ],
     ids=["by a node", "by known shapes", "as it is"],
 )
-def test_an_upstream_gradient_that_is_handed_on(op: Callable[..., tf.Tensor]) -> None:
+def test_an_upstream_gradient_that_is_passed_on(op: Callable[..., tf.Tensor]) -> None:
     def build() -> None:
         op(placeholder(), name="y")
         placeholder("dy")
@@ -193,7 +193,7 @@ def test_gradients_of_another_graph(argument: str) -> None:
 
     ys, xs, dxs = outputs("y", "y:0"), outputs("x", "x:0"), outputs("dx", "y:0")
     add, found = API._library.TfExt_AddGradients, graph._outputs(["x:0"])
-    message = rf"^{argument}\[0\]: operation '.' is not of this"
+    message = rf"^{argument}\[0\]: operation '.' belongs to another graph"
     with client_error(tf.errors.INVALID_ARGUMENT, message), graph._client.status() as status:
         add(graph._graph, None, ys, 1, xs, 1, dxs, status, found, 0)
 
@@ -201,7 +201,7 @@ def test_gradients_of_another_graph(argument: str) -> None:
 def test_calls_of_another_graph() -> None:
     graph, other = graph_of(one_leads_to_another), graph_of(one_leads_to_another)
     inline, found = API._library.TfExt_InlineCalls, graph._outputs(["x:0"])
-    message = r"outputs\[0\]: operation 'y' is not of this"
+    message = r"outputs\[0\]: operation 'y' belongs to another graph"
     with client_error(tf.errors.INVALID_ARGUMENT, message), graph._client.status() as status:
         inline(graph._graph, other._outputs(["y:0"]), 1, found, status)
 

@@ -154,7 +154,7 @@ def test_the_gradient_that_the_graph_names_for_a_function() -> None:
     np.testing.assert_allclose(graph.run([found], {"x:0": X})[0], 7 * X)
 
 
-def test_a_function_that_is_not_there() -> None:
+def test_a_missing_function() -> None:
     # TF_GraphImportGraphDef does not ask for one.
     graph_def = calling(formula)
     for node in graph_def.node:

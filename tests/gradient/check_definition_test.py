@@ -32,7 +32,7 @@ def test_a_constant_of_one_type() -> None:
     assert "other combination" not in message
 
 
-def test_of_many_types_one_attribute_changes_at_a_time() -> None:
+def test_with_many_types_one_attribute_changes_at_a_time() -> None:
     with pytest.raises(tf.errors.FailedPreconditionError) as caught:
         gradients.check_definition("Faulty>OfManyTypes")
     message = str(caught.value)
@@ -41,7 +41,7 @@ def test_of_many_types_one_attribute_changes_at_a_time() -> None:
     assert "6 other combinations of 29" in message
 
 
-def test_all_combinations_where_they_are_few() -> None:
+def test_all_combinations_if_they_are_few() -> None:
     given = {"C": tf.float32, "D": tf.float32}
     gradients.check_definition("Faulty>OfManyTypes", **given)
     with pytest.raises(tf.errors.FailedPreconditionError, match=r"55 other .* of 64"):

@@ -95,7 +95,7 @@ void SameAsFunctionDefHelper() {
         "written: " + found.DebugString() + "\nby FunctionDefHelper: " + expected.DebugString());
 }
 
-void WhatFollowsFromInputs() {
+void InferredFromInputs() {
   const FunctionDef function =
       Written({{"x: T", "values: N * T", "any: Types", "dy: T"},
                {"dx: T"},
@@ -280,7 +280,7 @@ void EachMistakeIsAnError() {
 
 int main() {
   SameAsFunctionDefHelper();
-  WhatFollowsFromInputs();
+  InferredFromInputs();
   Lists();
   DevicesAndNames();
   EachMistakeIsAnError();

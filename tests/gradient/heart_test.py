@@ -38,11 +38,11 @@ FAULTS = {
     "TooFewArguments": ["1 argument", "(float, float)"],
     "ArgumentType": ["argument 1", "int64", "float"],
     "ResultType": ["result 0", "bool", "float"],
-    "UnknownAttribute": ["'sharpness'", "Faulty>UnknownAttribute has not", "T, scale"],
+    "UnknownAttribute": ["'sharpness'", "Faulty>UnknownAttribute does not have", "T, scale"],
     "UnknownPlaceholder": ["'dx' of op Mul", "'T' is $U", "T, scale"],
     "DefinedWrong": ["'dx' of op Mul", "'slope'"],
     "Throws": ["its creator throws: the table is on fire"],
-    "ThrowsANumber": ["throws what is no std::exception"],
+    "ThrowsANumber": ["throws something that is not a std::exception"],
     "CreatorFails": ["scale=0 is not supported"],
     "EmptyDefinition": ["0 arguments"],
     "UnknownOp": ["'a'", "Faulty>Nonexistent", "load"],
@@ -57,7 +57,7 @@ CODES = {"DefinedWrong": tf.errors.INVALID_ARGUMENT, "CreatorFails": tf.errors.U
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_wrong_definition_is_an_error_that_says_what(name: str) -> None:
+def test_a_wrong_definition_is_an_error_that_names_the_mistake(name: str) -> None:
     code = CODES.get(name, tf.errors.FAILED_PRECONDITION)
     op = f"Faulty>{name}"
     graph = unary_graph(op)
@@ -89,7 +89,7 @@ def test_an_op_that_is_not_registered() -> None:
 
 
 @pytest.mark.parametrize("bytes_", [b"", b"\xff\xff\xff", b"nonsense"])
-def test_bytes_that_are_no_node(bytes_: bytes) -> None:
+def test_bytes_that_are_not_a_node(bytes_: bytes) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match="NodeDef"):
         _library.gradient_plan(bytes_, None)
 
@@ -113,7 +113,7 @@ def test_expansion_that_fails_leaves_no_nodes() -> None:
     assert graph.gradients(["x:0"], ["x:0"], ["u:0"]) == ["u:0"]
 
 
-def test_the_forward_op_is_reused_and_the_unused_left_out() -> None:
+def test_the_forward_op_is_reused_and_unused_nodes_are_omitted() -> None:
     nodes = plan("Featured>Pair", T=tf.float64, scale=2.0)
     ops = sorted(node.op for node in nodes.values() if node.op[0] != "_")
     # The plan has neither the forward op nor what only the integer's gradient needs.
@@ -142,7 +142,7 @@ def test_lists_and_no_gradient() -> None:
     assert not [n for n in nodes.values() if n.op == "TfExt>NoGradient"]
 
 
-def test_what_nobody_wants_is_left_out() -> None:
+def test_unwanted_gradients_are_omitted() -> None:
     assert plan("Featured>Pair", wanted=[False, True], T=tf.float32) == {}
     nodes = plan("Featured>Lists", wanted=[False, True, True], N=2)
     assert {name for name in nodes if name.startswith("_Retval")} == {"_Retval_1"}

@@ -172,7 +172,7 @@ def test_side_effects_happen_with_the_results(waiting: bool) -> None:
         np.testing.assert_allclose(graph.run(["mean_now:0"], {})[0], (k + 1) * X)
 
 
-def test_what_no_call_leads_to_stays() -> None:
+def test_tensors_that_no_call_reaches_stay() -> None:
     graph = graph_of(nested)
     before = graph.nodes()
     assert API.inline_calls(graph, ["x:0"]) == ["x:0"]
@@ -217,7 +217,7 @@ def make_call(node: Any, function: str) -> None:
     node.attr["f"].func.name = function
 
 
-def test_functions_named_as_ops() -> None:
+def test_functions_named_like_ops() -> None:
     # TF_GraphCopyFunction allows this.
     graph_def, _ = with_function("Waves")
     graph_def.node.add(name="y", op="Waves", input=["x"])
@@ -250,7 +250,7 @@ def test_many_threads_inline_at_once() -> None:
 
 @pytest.mark.parametrize(
     ("tensor", "message"),
-    [("x:7", "has 1 outputs, there is none of index 7"), ("x:-1", "of index -1")],
+    [("x:7", "has 1 outputs, but output 7 was requested"), ("x:-1", "output -1 was")],
 )
 def test_bad_tensors_are_errors(tensor: str, message: str) -> None:
     with client_error(tf.errors.INVALID_ARGUMENT, message):
@@ -291,7 +291,7 @@ def test_bad_outputs_of_a_graph_def(outputs: str) -> None:
 # ---- As an op, for clients that cannot call a library's functions
 
 
-def test_the_op_gives_what_the_function_gives() -> None:
+def test_the_op_matches_the_function() -> None:
     """A client that can only import a GraphDef combines both graphs."""
     serialized = graph_def_of(random).SerializeToString()
     nodes, inlined = raw_ops.inline_calls(serialized, ["loss:0", "x:0"])
@@ -303,7 +303,7 @@ def test_the_op_gives_what_the_function_gives() -> None:
     check_one_draw(*whole.run(fetches, {"x:0": RANDOM_X}))
 
 
-def test_the_op_refuses_what_is_wrong() -> None:
+def test_the_op_refuses_wrong_inputs() -> None:
     serialized = graph_def_of(nested).SerializeToString()
     wrong = [
         (b"no graph", ["x:0"], "graph_def: expected a serialized tensorflow.GraphDef"),

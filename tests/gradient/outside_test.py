@@ -57,11 +57,11 @@ def error_of(op: str) -> ClientError:
 
 MISTAKES = {
     "UnsetFactor": "node 'Mul' of op Mul: argument 1 is a Value that was never",
-    "UnsetFactors": "a Value is used that was never assigned",
+    "UnsetFactors": "a Value that was never assigned is used",
     "UnsetArgument": "Exp: none of its inputs is a Value that was assigned",
     "UnsetAmongArguments": "node 'AddN' of op AddN: argument 0 is a Value that",
-    "UnsetShape": "a Value is used that was never assigned",
-    "TwoNumbers": "Maximum of two numbers, whose type nobody knows",
+    "UnsetShape": "a Value that was never assigned is used",
+    "TwoNumbers": "Maximum of two numbers has no known type",
     "ReturnsTwice": "returns a second time",
     "ReturnsNothing": "returns nothing",
     "ReturnsTooMuch": "returns 2 gradients for the 1 inputs",
@@ -70,16 +70,16 @@ MISTAKES = {
     "UnknownOp": "'Nonexistent' of op Faulty>Nonexistent: the op is not registered",
     "UnknownNodeAttribute": "node 'Exp' of op Exp: the op has no attribute 'sharp",
     "OpWithoutOutput": "op NoOp has no output",
-    "NoSuchInput": "no input 3 among the 1",
+    "NoSuchInput": "input 3 does not exist; Faulty>NoSuchInput has 1",
     "NoSuchArgument": "no input 'z'",
-    "NoSuchOutput": "no output -1 among the 1",
+    "NoSuchOutput": "output -1 does not exist; Faulty>NoSuchOutput has 1",
     "NoSuchAttribute": "Faulty>NoSuchAttribute has no attribute 'sharpness'",
     "AttributeOfAnotherKind": "attribute 'scale' of .* is 1: .*float.*bool",
     "NoSuchAttributeOfOp": "Faulty>NoSuchAttributeOfOp has no attribute 'U'",
     "ConstantOfStrings": "a constant cannot have type string",
-    "AfterNothing": "After: a Value that was never assigned",
+    "AfterNothing": "After: a Value was never assigned",
     "Throws": "throws: no table for this scale",
-    "ThrowsANumber": "throws what is no std::exception",
+    "ThrowsANumber": "throws something that is not a std::exception",
 }
 
 
@@ -106,13 +106,13 @@ def test_a_mistake_is_an_error_that_names_op_node_and_line(name: str) -> None:
     assert line == marked or "mistake" not in LINES[line - 1]
 
 
-def test_what_is_not_supported_keeps_its_code() -> None:
+def test_unsupported_gradients_keep_their_error_code() -> None:
     error = error_of("Faulty>IsUnimplemented")
     assert error.code == UNIMPLEMENTED
     assert "scale=1 is not supported" in str(error)
 
 
-def test_a_constant_of_one_type_fails_for_the_others_alone() -> None:
+def test_a_constant_of_one_type_fails_only_for_other_types() -> None:
     assert gradient(unary_graph("Faulty>FloatConstant", tf.float32), "f:0", "x:0", "u:0")
 
 
@@ -202,7 +202,7 @@ def test_a_stand_in_reaches_every_client(
     np.testing.assert_allclose(client(op), expected)
 
 
-def test_what_was_there_stays_where_nobody_asked() -> None:
+def test_existing_gradients_stay_unless_replaced() -> None:
     expected = -2 / np.sqrt(np.pi) * np.exp(-(X**2))
     for client in CLIENTS:
         np.testing.assert_allclose(client("Erfc"), expected)

@@ -77,7 +77,7 @@ def test_eager_blames_an_upstream_gradient_that_is_wrong() -> None:
         slope(tfe.reverse_gradient, tf.ones([3]), upstream=tf.ones([2]))
 
 
-def test_eager_always_with_the_switch_only(switched_on: None) -> None:
+def test_eager_always_checks_only_with_the_switch(switched_on: None) -> None:
     """The attributes of an op have one plan, whose first runs are checked."""
     x, y = tf.ones([2, 3]), tf.ones([3])
 
@@ -104,7 +104,7 @@ def traced(op: Any, *shapes: list[int | None] | None) -> Any:
     return tf.function(lambda *x: slope(op, *x), specs, autograph=False)
 
 
-def test_function_while_it_is_traced() -> None:
+def test_function_during_tracing() -> None:
     with pytest.raises(tf.errors.FailedPreconditionError, match=SUMMED):
         traced(MODULE.faulty_summed, [3]).get_concrete_function()
 
@@ -116,7 +116,7 @@ def test_v1_graph() -> None:
             tf.gradients(MODULE.faulty_summed(x), x)
 
 
-def test_function_of_shapes_that_are_not_known(switched_on: None) -> None:
+def test_function_of_unknown_shapes(switched_on: None) -> None:
     function = traced(MODULE.faulty_summed, None)
     with pytest.raises(tf.errors.InvalidArgumentError, match=SUMMED):
         function(tf.ones([3]))
@@ -131,7 +131,7 @@ def ops_in(function: Any) -> set[str]:
     return {node.op for node in graph.node}
 
 
-def test_what_is_known_is_not_checked_again(switched_on: None) -> None:
+def test_known_shapes_are_not_checked_again(switched_on: None) -> None:
     assert "TfExt>CheckGradientShape" not in ops_in(traced(tfe.relu, [3]))
     assert "TfExt>CheckGradientShape" in ops_in(traced(tfe.relu, [None]))
 
@@ -152,7 +152,7 @@ def test_variable() -> None:
         function.get_concrete_function()
 
 
-def test_right_gradients_stay_what_they_are(switched_on: None) -> None:
+def test_right_gradients_do_not_change(switched_on: None) -> None:
     x, dy = tf.constant([[1.0, -2.0, 3.0]]), tf.constant([[5.0, 7.0, 11.0]])
 
     def twice(x: tf.Tensor, dy: tf.Tensor) -> Any:
@@ -283,7 +283,7 @@ def test_c_at_run_time(switched_on: None) -> None:
         graph.run([str(dy)], feeds)
 
 
-def test_c_adds_nothing_where_it_is_off_or_all_is_known(switched_on: None) -> None:
+def test_c_adds_nothing_if_off_or_all_shapes_are_known(switched_on: None) -> None:
     graph = c_graph("featured_reshaped", [3])
     graph.gradients(["f:0"], ["x0:0"], ["dy:0"])
     assert not check_nodes(graph)

@@ -71,7 +71,7 @@ def test_only_the_smaller_operand_is_summed() -> None:
     ("x", "y"), [((1, 3), (4, 3)), ((4, 3), (1, 3)), ((4, 3), (4, 3)), ((1, 3), (1, 3))]
 )
 @pytest.mark.parametrize("y_is_known", [False, True])
-def test_two_sizes_that_are_not_known_may_differ(
+def test_two_unknown_sizes_may_differ(
     x: tuple[int, int], y: tuple[int, int], y_is_known: bool
 ) -> None:
     graph = binary("Mul", (None, 3), y if y_is_known else (None, 3))
@@ -87,7 +87,7 @@ def test_two_sizes_that_are_not_known_may_differ(
 
 
 @pytest.mark.parametrize("op", ["BatchMatMulV2", "BatchMatMulV3"])
-def test_of_products_only_the_operand_without_batch_is_summed(op: str) -> None:
+def test_only_the_operand_without_a_batch_of_a_product_is_summed(op: str) -> None:
     graph = binary(op, (None, None, 3), (3, 4))
     types, _ = added(graph, ["z:0"], ["x:0", "y:0"], ["dz:0"])
     assert types["BroadcastGradientArgs"] == types["StridedSlice"] == 0
@@ -96,7 +96,7 @@ def test_of_products_only_the_operand_without_batch_is_summed(op: str) -> None:
 
 @pytest.mark.parametrize("op", ["BatchMatMulV2", "BatchMatMulV3"])
 @pytest.mark.parametrize(("x_batch", "y_batch"), [(1, 5), (5, 1), (5, 5), (1, 1)])
-def test_two_batches_that_are_not_known_may_differ(op: str, x_batch: int, y_batch: int) -> None:
+def test_two_unknown_batches_may_differ(op: str, x_batch: int, y_batch: int) -> None:
     graph = binary(op, (None, 2, 3), (None, 3, 4))
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(x_batch, 2, 3)), rng.normal(size=(y_batch, 3, 4))
@@ -118,7 +118,7 @@ def mean(shape: Sequence[int | None], axes: Any, keep_dims: bool) -> Graph:
 
 @pytest.mark.parametrize("axes", [-1, [1], np.array([-1], np.int64)])
 @pytest.mark.parametrize("keep_dims", [False, True])
-def test_of_a_mean_the_count_is_a_constant(axes: Any, keep_dims: bool) -> None:
+def test_the_count_of_a_mean_is_a_constant(axes: Any, keep_dims: bool) -> None:
     graph = mean((None, 3), axes, keep_dims)
     types, (name,) = added(graph, ["z:0"], ["x:0"], ["dz:0"])
     assert not types.keys() & {"Size", "Prod", "GatherV2", "Maximum", "Cast"}
@@ -143,7 +143,7 @@ def test_the_count_of_a_mean_of_any_sizes(
     np.testing.assert_allclose(dx, np.broadcast_to(dz / count, shape))
 
 
-def test_integers_have_gradients_where_tensorflows_have() -> None:
+def test_integers_have_gradients_where_tensorflow_has_them() -> None:
     def build() -> None:
         x, y = (placeholder(name, 3, dtype=tf.int32) for name in "xy")
         z = tf.multiply(x - y, tf.maximum(x, 2), name="z")
@@ -157,7 +157,7 @@ def test_integers_have_gradients_where_tensorflows_have() -> None:
     np.testing.assert_array_equal(dy, -dz * larger)
 
 
-def test_the_gradients_of_a_sum_are_told_apart_in_second_order() -> None:
+def test_the_gradients_of_a_sum_are_distinguished_in_second_order() -> None:
     """Both are dz; one must not be on the path to the other's successors."""
 
     def build() -> None:
@@ -187,7 +187,7 @@ def batch_norm() -> None:
     tf.identity(x, name="dy")
 
 
-def test_no_zeros_stay_of_outputs_that_lead_nowhere() -> None:
+def test_no_zeros_remain_for_unused_outputs() -> None:
     types, _ = added(graph_of(batch_norm), ["norm:0"], ["x:0"], ["dy:0"])
     assert types["ZerosLike"] == 0
     assert types["FusedBatchNormGradV3"] == 1
@@ -206,7 +206,7 @@ def test_the_clients_own_zeros_stay() -> None:
     np.testing.assert_array_equal(zeros, np.zeros(4))
 
 
-def test_a_shape_is_a_constant_where_it_is_known() -> None:
+def test_a_known_shape_is_a_constant() -> None:
     def build() -> None:
         x = placeholder("x", 2, 3)
         tf.reduce_mean(x, [1], name="y")
@@ -217,7 +217,7 @@ def test_a_shape_is_a_constant_where_it_is_known() -> None:
     assert name is not None
 
 
-def test_large_constants_are_left_to_run() -> None:
+def test_large_constants_are_computed_at_run_time() -> None:
     """The gradient numbers the elements of an image, so it has a range of all of them."""
 
     def build() -> None:

@@ -82,8 +82,8 @@ def test_another_tensorflow(tmp_path: pathlib.Path) -> None:
                 changed.writestr(name, jar.read(name))
     error = _error(tmp_path, jar=other)
     assert re.fullmatch(
-        r"This tensorflow-ext-linux-x86_64\.jar is for TensorFlow 2\.17; that of the "
-        r"class path \(tensorflow-core-native\) is 2\.\d+\.\d+\.",
+        r"This tensorflow-ext-linux-x86_64\.jar is for TensorFlow 2\.17, but the class path has "
+        r"TensorFlow 2\.\d+\.\d+ \(tensorflow-core-native\)\.",
         error,
     )
 

@@ -61,7 +61,7 @@ void TestManyCallers() {
 }
 
 // The threads start when all work is done and their closures are gone.
-void TestThreadsThatComeLate() {
+void TestLateThreads() {
   absl::Notification come;
   {
     ThreadPool pool(tensorflow::Env::Default(), "parallel_test", 4);
@@ -88,7 +88,7 @@ void TestNestedCalls() {
 }
 
 // Little work stays on the calling thread; much work is shared by all threads.
-void TestWhoRunsIt() {
+void TestRunningThreads() {
   ThreadPool pool(tensorflow::Env::Default(), "parallel_test", 4);
   std::set<std::thread::id> threads;
   const auto add = [&](int64_t, int64_t) { threads.insert(std::this_thread::get_id()); };
@@ -122,9 +122,9 @@ int main() {
   using namespace tensorflow_ext;
   TestEachUnitRunsOnce();
   TestManyCallers();
-  TestThreadsThatComeLate();
+  TestLateThreads();
   TestNestedCalls();
-  TestWhoRunsIt();
+  TestRunningThreads();
   TestPartsAreWholeLines();
   return ExitStatus();
 }

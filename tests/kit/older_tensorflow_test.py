@@ -54,7 +54,7 @@ def _stated(minor: str) -> str:
     return f"{_COMPATIBILITY}static_assert(TENSORFLOW_EXT_TENSORFLOW_MINOR == {minor});\n"
 
 
-def test_what_differs_compiles_against_the_oldest(tmp_path: pathlib.Path) -> None:
+def test_version_dependent_code_compiles_against_the_oldest(tmp_path: pathlib.Path) -> None:
     headers = (_ROOT / "tensorflow_ext").rglob("*.h")
     included = sorted(str(path.relative_to(_ROOT)) for path in headers)
     assert "tensorflow_ext/kernels/elementwise_op.h" in included

@@ -69,14 +69,14 @@ def test_a_file_that_has_changed(tmp_path: pathlib.Path) -> None:
         """
 tfe.load_op_library(path)
 os.utime(path, (1, 1))
-with pytest.raises(RuntimeError, match="has changed .*: restart it"):
+with pytest.raises(RuntimeError, match="has changed .*: restart the process"):
     tfe.load_op_library(path)
 """,
         copy,
     )
 
 
-def test_a_gradient_that_there_is_already() -> None:
+def test_an_existing_gradient() -> None:
     _in_process(
         """
 before = tfe.gradients.function_def("Erfc", T=tf.float32)
@@ -92,7 +92,7 @@ assert tfe.gradients.function_def("Erfc", T=tf.float32) == before
     )
 
 
-def test_an_error_of_a_library_that_came_before() -> None:
+def test_an_error_of_an_earlier_library() -> None:
     """The next library that is loaded does not get this error."""
     _in_process(
         """
@@ -133,7 +133,7 @@ def _message(library: pathlib.Path, kind: str = "ImportError") -> str:
     ("declaration", "symbol", "sentence"),
     [
         # It has another version of this library's interface.
-        ('extern "C" void TfExt_Newer(int);', "TfExt_Newer", "built with a newer one"),
+        ('extern "C" void TfExt_Newer(int);', "TfExt_Newer", "built with a newer version"),
         # Compiled against the headers, but not linked.
         (
             "namespace tensorflow_ext { void Upstream(int); }",
@@ -143,9 +143,9 @@ def _message(library: pathlib.Path, kind: str = "ImportError") -> str:
         (
             "namespace tensorflow { void New(int); }",
             "tensorflow::New(int)",
-            "built for another TensorFlow",
+            "not built for TensorFlow",
         ),
-        ("void Nowhere(int);", "Nowhere(int)", "Link the library with what defines it"),
+        ("void Nowhere(int);", "Nowhere(int)", "Link the library with the library that defines"),
     ],
 )
 def test_an_undefined_symbol(
@@ -172,16 +172,16 @@ def test_no_library(tmp_path: pathlib.Path) -> None:
     assert "There is no op library" in _message(file, "FileNotFoundError")
     for content in (b"", b"something else"):
         file.write_bytes(content)
-        assert "no shared library" in _message(file)
+        assert "not a shared library" in _message(file)
 
 
 @pytest.mark.parametrize("size", [20, 100, 4000, -4096])
-def test_a_library_that_is_cut_off(size: int, tmp_path: pathlib.Path) -> None:
+def test_a_truncated_library(size: int, tmp_path: pathlib.Path) -> None:
     """The dynamic loader would end the process with a bus error."""
     file = tmp_path / "libyour_op.so"
     file.write_bytes(pathlib.Path(_OTHER).read_bytes()[:size])
     if size > 0:
-        assert "is not whole" in _message(file)
+        assert "is incomplete" in _message(file)
         return
     # The file has everything that is loaded; it lacks only parts for debuggers and linkers.
     _in_process("tfe.load_op_library(path)", file)

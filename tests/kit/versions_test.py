@@ -103,7 +103,7 @@ def test_linked_together(libraries: list[pathlib.Path]) -> None:
     assert _call(_link(libraries)) == [6, 106]
 
 
-def test_without_hidden_symbols_they_meet(tmp_path: pathlib.Path) -> None:
+def test_without_hidden_symbols_they_clash(tmp_path: pathlib.Path) -> None:
     """Otherwise the test above would prove nothing."""
     flags = [flag for flag in _flags() if "visibility" not in flag]
     # Functions that GCC clones for the arguments of one call have local names.

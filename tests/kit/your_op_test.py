@@ -123,7 +123,7 @@ def test_bazel(copy: pathlib.Path) -> None:
         _run(*bazel, "shutdown", cwd=copy)
 
 
-def test_readme_shows_what_is_built() -> None:
+def test_readme_shows_the_built_code() -> None:
     """The blocks of code on its page, word for word, except commands."""
     page = (_EXAMPLE / "README.md").read_text()
     files = [path for path in _EXAMPLE.iterdir() if path.is_file() and path.name != "README.md"]

@@ -102,7 +102,7 @@ def test_resampler_of_weight_0(channels: int, dtype: tf.DType) -> None:
 
 
 @every_channel_count
-def test_resampler_of_nothing(channels: int) -> None:
+def test_resampler_of_empty_tensors(channels: int) -> None:
     """Every value of an empty image is 0."""
     for shape in ((1, 0, 3, channels), (1, 3, 0, channels)):
         data, warp = tf.zeros(shape), tf.zeros([1, 5, 2])

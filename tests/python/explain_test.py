@@ -124,7 +124,7 @@ def test_python_providers(op: str, who: str, how: str) -> None:
     assert how in provider.how
 
 
-def test_mended_provider() -> None:
+def test_fixed_provider() -> None:
     tfe.gradients.fix(["Cumprod"])
     try:
         provider = _clients.providers("Cumprod")[0]
@@ -216,7 +216,7 @@ def test_stand_ins_of_another_library() -> None:
         assert f" = Mul({factor}.0, dy)" in text
         theirs = re.findall(r"^  (Python|C and C\+\+|function runtime)  +(.*)", text, re.M)
         assert [who.split()[0] for _, who in theirs] == ["liboutside_formulas.so"] * 3
-    assert "in the place of any other" in tanh
+    assert "in place of any other" in tanh
     assert "C and C++         tensorflow_ext (this definition" in erfc
 
 
@@ -260,7 +260,7 @@ def test_command() -> None:
     assert b"Traceback" not in done.stderr
 
 
-def test_a_file_that_is_no_library(tmp_path: pathlib.Path, refused: Refused) -> None:
+def test_a_file_that_is_not_a_library(tmp_path: pathlib.Path, refused: Refused) -> None:
     (tmp_path / "no.so").write_text("no")
     assert "no.so" in refused(f"Erfc --library {tmp_path / 'no.so'}")
 

@@ -106,7 +106,7 @@ def test_from_many_threads() -> None:
                 assert sorted(all_of_them) == sorted(_fixing.FIXED)
 
 
-def test_the_list_names_ops_that_can_be_mended() -> None:
+def test_the_list_names_ops_that_can_be_fixed() -> None:
     assert len(set(_fixing.FIXED)) == len(_fixing.FIXED) > 0
     assert all(_library.Registries.FUNCTION_OWN in _library.registries(op) for op in _fixing.FIXED)
 

@@ -15,7 +15,7 @@ import tensorflow_ext as tfe
 Invalid, NotFound = tf.errors.InvalidArgumentError, tf.errors.NotFoundError
 
 
-def test_list_ops_is_sorted_and_holds_ours_and_tensorflows() -> None:
+def test_list_ops_is_sorted_and_contains_ours_and_tensorflows() -> None:
     names = tfe.gradients.list_ops()
     assert names == sorted(names)
     assert {"TfExt>Relu", "TfExt>ReluGrad", "TfExt>RoiPool", "Mul"} <= set(names)
@@ -85,7 +85,7 @@ def test_register_all_with_another_library() -> None:
     assert processes.run(program, processes.other_library()).strip() == "12.0"
 
 
-def test_a_python_gradient_that_is_there_stays() -> None:
+def test_an_existing_python_gradient_stays() -> None:
     program = """
         import sys
         import tensorflow as tf

@@ -28,9 +28,7 @@ _X = np.random.default_rng(0).normal(size=(4, 3, 6)).astype(np.float32)
         (layers.Sparsemax, tfe.sparsemax),
     ],
 )
-def test_defaults_are_those_of_the_function(
-    layer: type[keras.layers.Layer], function: Callable
-) -> None:
+def test_defaults_match_the_function(layer: type[keras.layers.Layer], function: Callable) -> None:
     np.testing.assert_array_equal(layer()(_X), function(_X))
 
 
@@ -41,7 +39,7 @@ def test_defaults_are_those_of_the_function(
         (layers.RmsNormalization, keras.layers.RMSNormalization),
     ],
 )
-def test_normalization_is_that_of_keras(
+def test_normalization_matches_keras(
     ours: type[keras.layers.Layer], keras_layer: type[keras.layers.Layer]
 ) -> None:
     """The defaults are equal, and either layer accepts the other's weights."""
@@ -87,7 +85,7 @@ def test_random_slopes() -> None:
     np.testing.assert_array_equal(first(x), [-np.float32((1 / 8 + 1 / 3) / 2)] * 1000)
 
 
-def test_slopes_go_on(tmp_path: pathlib.Path) -> None:
+def test_slopes_continue_after_loading(tmp_path: pathlib.Path) -> None:
     """A model that is saved during training and loaded draws the same numbers as without saving."""
     model = keras.Sequential([keras.Input((50,)), layers.RReLU(), layers.RReLU()])
     x = -np.ones((2, 50), np.float32)

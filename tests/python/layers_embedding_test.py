@@ -42,7 +42,7 @@ def _sparse(values: np.ndarray | tf.Tensor, counted: np.ndarray) -> tf.SparseTen
 @pytest.mark.parametrize("weighted", [False, True])
 @every_combiner
 @dense_and_sparse
-def test_bags_are_those_of_tensorflow(
+def test_bags_match_tensorflow(
     combiner: str, weighted: bool, mask: str, sparse_gradients: bool
 ) -> None:
     """tf.nn.embedding_lookup_sparse of the indices that count, and its gradients."""
@@ -79,7 +79,7 @@ def test_bags_are_those_of_tensorflow(
         )
 
 
-def test_gradient_that_names_vectors() -> None:
+def test_gradient_as_indexed_slices() -> None:
     layer = _layer(sparse_gradients=True)
     with tf.GradientTape() as tape:
         y = tf.reduce_sum(layer(tf.constant([[5, 2, 5], [2, 7, 5]])))

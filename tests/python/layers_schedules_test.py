@@ -139,7 +139,7 @@ def test_sparsity_is_assigned(level: float, zeros: int) -> None:
 
 
 @pytest.mark.parametrize("arguments", [{}, {"threshold": 1.0, "sparsity": 0.5}])
-def test_what_to_prune_is_said_once(arguments: dict[str, Any]) -> None:
+def test_exactly_one_pruning_argument(arguments: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"MagnitudePruning: 'threshold' .* exactly"):
         layers.MagnitudePruning(**arguments)
 
@@ -214,7 +214,7 @@ def test_training_with_a_report(tmp_path: pathlib.Path, capsys: pytest.CaptureFi
     assert "Epoch 12: sparsity of first: reached 75.00%, target 75.00%\n" in printed
 
 
-def test_report_of_nothing() -> None:
+def test_report_without_pruning_layers() -> None:
     """A model without such layers, and a callback that prints nothing."""
     model = keras.Sequential([keras.layers.Dense(1)])
     model.compile("sgd", "mse")

@@ -200,7 +200,7 @@ def test_arguments_that_are_objects(case: Case, tmp_path: pathlib.Path) -> None:
     assert layer.activity_regularizer.l2 == 0.5
 
 
-def test_the_package_alone_loads_a_model(tmp_path: pathlib.Path) -> None:
+def test_the_package_is_enough_to_load_a_model(tmp_path: pathlib.Path) -> None:
     """Keras finds the layers without an import of them."""
     model = keras.Sequential([keras.Input((3,)), layers.SignQuantizer()])
     model.save(tmp_path / "model.keras")

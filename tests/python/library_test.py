@@ -42,7 +42,7 @@ def test_another_minor_version(running: str, tmp_path: pathlib.Path) -> None:
     assert "\n" not in message
 
 
-def test_a_file_that_is_no_library(tmp_path: pathlib.Path) -> None:
+def test_a_file_that_is_not_a_library(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "libtensorflow_ext.so"
     for content in (b"", b"something else"):
         path.write_bytes(content)

@@ -41,12 +41,12 @@ def test_reverse_gradient_n_in_a_function(jit_compile: bool) -> None:
     np.testing.assert_array_equal(of_z, [-0.5])
 
 
-def test_reverse_gradient_n_of_nothing() -> None:
+def test_reverse_gradient_n_of_no_tensors() -> None:
     with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):
         tfe.reverse_gradient_n([])
 
 
-def test_clip_by_global_norm_is_that_of_tensorflow() -> None:
+def test_clip_by_global_norm_matches_tensorflow() -> None:
     """Accepts None and IndexedSlices."""
     slices = tf.IndexedSlices(tf.constant([[2.0, 4.0]]), tf.constant([3]))
     values = [tf.constant([3.0, 4.0]), None, slices]
@@ -60,12 +60,12 @@ def test_clip_by_global_norm_is_that_of_tensorflow() -> None:
 
 
 @pytest.mark.parametrize("values", [[], [None]])
-def test_clip_by_global_norm_of_nothing(values: list[None]) -> None:
+def test_clip_by_global_norm_of_no_tensors(values: list[None]) -> None:
     with pytest.raises(ValueError, match="argument 'values' has no tensor in it"):
         tfe.clip_by_global_norm(values, 1.0)
 
 
-def test_clip_by_global_norm_of_what_is_no_list() -> None:
+def test_clip_by_global_norm_refuses_other_types() -> None:
     """Behaves as TensorFlow's function does."""
     for values in (iter([1.0]), tf.constant([1.0]), tf.Variable([1.0]), "ab", 1.0):
         for function in (tfe.clip_by_global_norm, tf.clip_by_global_norm):

@@ -83,7 +83,7 @@ def test_roi_pool(shape: tuple[int, ...], bins: tuple[int, int], dtype: str) -> 
             np.testing.assert_array_equal(tf.cast(found, tf.float64), tf.cast(expected, tf.float64))
 
 
-def test_roi_pool_of_no_image() -> None:
+def test_roi_pool_without_images() -> None:
     """An error on the CPU; here an empty region."""
     rois = tf.constant([[2.0, 0, 0, 3, 3], [-1.0, 0, 0, 3, 3]])
 
@@ -295,7 +295,7 @@ def test_floor_mod(dtype: str, exponent: int) -> None:
     np.testing.assert_allclose(*gradient, rtol=2 * _EPSILONS[dtype], atol=0)
 
 
-def test_embedding_bag_leaves_out_what_names_no_row() -> None:
+def test_embedding_bag_skips_invalid_indices() -> None:
     indices, weights = tf.constant([[-1, 1, 3]]), tf.constant([[2.0, 3.0, 5.0]])
     params = tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
 

@@ -61,9 +61,9 @@ def test_recursion() -> None:
     np.testing.assert_array_equal(eager(lambda x: repeated(x, 3), X)[0], [0, 3, 0])
 
 
-def test_left_in_another_order() -> None:
+def test_blocks_left_in_the_wrong_order() -> None:
     first, second = (tfe.override_gradient({"Sign": None}) for _ in range(2))
-    with second, first, pytest.raises(RuntimeError, match="another order"):
+    with second, first, pytest.raises(RuntimeError, match="reverse order"):
         second.__exit__()
 
 
@@ -97,7 +97,7 @@ def test_a_function_that_is_run_again(wrap: Any) -> None:
     np.testing.assert_array_equal(eager(around, X)[0], [0, 0, 0])
 
 
-def test_autograph_converts_what_is_decorated() -> None:
+def test_autograph_converts_decorated_functions() -> None:
     @tf.function
     @STRAIGHT_THROUGH
     def function(x: tf.Tensor) -> tf.Tensor:

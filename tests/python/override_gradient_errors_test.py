@@ -19,15 +19,15 @@ X = tf.constant([-2.0, 0.5, 3.0])
 @pytest.mark.parametrize(
     ("result", "error", "message"),
     [
-        (1, TypeError, "input 0 (x) 1; expected a tensor, not 1: of type float32 and"),
-        (0.5, TypeError, "expected a tensor, not 0.5: of type float32 and shape (3,)"),
-        (np.ones(3, "f"), TypeError, "a tensor, not a NumPy array of shape (3,)"),
-        ("dy", TypeError, "expected a tensor, not 'dy'"),
+        (1, TypeError, "input 0 (x) 1; expected a tensor of type float32 and shape"),
+        (0.5, TypeError, " 0.5; expected a tensor of type float32 and shape (3,)"),
+        (np.ones(3, "f"), TypeError, "a NumPy array of shape (3,); expected a tensor"),
+        ("dy", TypeError, " 'dy'; expected a tensor"),
         ([], ValueError, "returned 0 gradients; expected 1, one for each input"),
         ([None, None], ValueError, "returned 2 gradients; expected 1"),
-        (tf.ones([3], tf.float64), TypeError, "type float64; expected float32, as the"),
-        (tf.ones([2]), ValueError, "shape (2,); expected (3,), as the input has"),
-        (tf.ones([]), ValueError, "shape (); expected (3,), as the input has"),
+        (tf.ones([3], tf.float64), TypeError, "type float64; expected float32, the type"),
+        (tf.ones([2]), ValueError, "shape (2,); expected (3,), the shape of the input"),
+        (tf.ones([]), ValueError, "shape (); expected (3,), the shape of the input"),
     ],
 )
 def test_result(result: Any, error: type[Exception], message: str, mode: Callable) -> None:
@@ -52,7 +52,7 @@ def test_result_of_several_inputs() -> None:
         eager(lambda x: x * tf.constant(2.0), X)
 
 
-def test_shape_that_is_known_when_it_runs() -> None:
+def test_shape_known_at_run_time() -> None:
     function = tf.function(tf.sign, input_signature=[tf.TensorSpec([3])])
     wrong = tfe.override_gradient({"Sign": lambda op, dy: tf.boolean_mask(dy, dy > 1)})
     with wrong, pytest.raises(tf.errors.InvalidArgumentError, match="gradient_of_Sign"):
@@ -71,12 +71,12 @@ def test_shape_that_is_known_when_it_runs() -> None:
         ({"Sign": "Signn"}, ValueError, "gradient of 'Sign': there is no op 'Signn'"),
         ({"Sign": "RiscDot"}, ValueError, "the op 'RiscDot' has no gradient"),
         ({"Sign": "MatMul"}, ValueError, "'MatMul' has the inputs (a, b) and 'Sign'"),
-        ({"Sign": "TopKV2"}, ValueError, "they must be as many"),
+        ({"Sign": "TopKV2"}, ValueError, "the same number of inputs"),
         ({"Const": None}, ValueError, "it has no inputs"),
         ({"Print": None, "Assert": None}, ValueError, "it has no outputs"),
         ({"StatelessIf": None}, ValueError, "it calls functions"),
         ({"Assign": None}, ValueError, "a variable of TensorFlow 1 in place"),
-        ({"ReadVariableOp": None}, ValueError, "an op which takes the value"),
+        ({"ReadVariableOp": None}, ValueError, "an op that takes the value"),
     ],
 )
 def test_arguments(gradients: Any, error: type[Exception], message: str) -> None:
@@ -86,22 +86,22 @@ def test_arguments(gradients: Any, error: type[Exception], message: str) -> None
     assert str(raised.value).startswith("override_gradient: ")
 
 
-def test_types_that_do_not_fit() -> None:
+def test_mismatched_types() -> None:
     x = tf.constant([1 + 2j])
     replaced = tfe.override_gradient({"Sign": "TfExt>SignStraightThrough"})
     with replaced, pytest.raises(TypeError, match=r"T=complex128.* takes float16, bfloat16"):
         eager(lambda x: tf.raw_ops.Sign(x=x), x)
 
 
-def test_attribute_that_is_missing() -> None:
+def test_missing_attribute() -> None:
     replaced = tfe.override_gradient({"Relu": "Reciprocal", "Sign": "Cast"})
     with replaced:
         assert eager(tf.nn.relu, X)[0].shape == (3,)
-        with pytest.raises(ValueError, match="attribute 'DstT', which 'Sign' has not"):
+        with pytest.raises(ValueError, match="'DstT' without a default, and 'Sign' does"):
             eager(tf.sign, X)
 
 
-def test_definition_that_does_not_fit() -> None:
+def test_mismatched_definition() -> None:
     with pytest.raises(ValueError, match=r"has 0 arguments.*'Sign' it needs 2"):
         tfe.override_gradient({"Sign": function_pb2.FunctionDef()})
     definition = tfe.gradients.function_def("Pack", T=tf.float32, N=2)
@@ -109,11 +109,11 @@ def test_definition_that_does_not_fit() -> None:
         tfe.override_gradient({"Pack": definition})
     definition = tfe.gradients.function_def("TfExt>SignStraightThrough", T=tf.float32)
     replaced = tfe.override_gradient({"Sign": definition})
-    with replaced, pytest.raises(ValueError, match="attribute 'clip', which 'Sign' has"):
+    with replaced, pytest.raises(ValueError, match="attribute 'clip', which 'Sign' does not"):
         eager(tf.sign, X)
 
 
-def test_decorates_functions_alone() -> None:
+def test_decorates_only_functions() -> None:
     replaced = tfe.override_gradient({"Sign": None})
     with pytest.raises(TypeError, match="decorate a function, such as the `call`"):
         replaced(tf.keras.layers.Layer)

@@ -114,7 +114,7 @@ def test_output_without_derivatives(mode: Callable) -> None:
 
 
 @pytest.mark.parametrize("mode", [*REVERSE])
-def test_output_of_which_a_tape_says_nothing(mode: Callable) -> None:
+def test_output_that_a_tape_ignores(mode: Callable) -> None:
     """TensorFlow's tapes make no zeros for the second output of this op."""
     op = "SparseSoftmaxCrossEntropyWithLogits"
     with tfe.override_gradient({op: lambda _, loss, backprop: [loss[:, None] + backprop, None]}):
@@ -130,7 +130,7 @@ def test_no_gradient(mode: Callable) -> None:
 
 
 @pytest.mark.parametrize("mode", EVERY)
-def test_cpp_definition_of_an_op_of_tensorflow(mode: Callable) -> None:
+def test_cpp_definition_for_a_tensorflow_op(mode: Callable) -> None:
     """TensorFlow's own Python gradient of Cumprod is wrong at zeros."""
 
     def last_product(x: tf.Tensor) -> tf.Tensor:
@@ -143,7 +143,7 @@ def test_cpp_definition_of_an_op_of_tensorflow(mode: Callable) -> None:
         np.testing.assert_allclose(mode(last_product, x)[0], [0, 6, 0])
 
 
-def test_function_def_of_ones_own() -> None:
+def test_custom_function_def() -> None:
     spec = tf.TensorSpec([None], tf.float32)
     function = tf.function(lambda x, dy: dy * x).get_concrete_function(spec, spec)
     with tfe.override_gradient({"Sign": function.function_def}):

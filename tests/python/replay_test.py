@@ -66,7 +66,7 @@ def test_list_inputs_and_reused_outputs(mode: Function) -> None:
     np.testing.assert_allclose(found, expected)
 
 
-def test_a_tape_that_wants_more_than_one_before() -> None:
+def test_a_tape_that_wants_more_than_an_earlier_one() -> None:
     a, weight = _values(3), _values(3) + 2
     np.testing.assert_allclose(gradients(lambda weight: _sum(a, weight), [weight]), [a])
     np.testing.assert_allclose(gradients(_sum, [a, weight]), [weight, a])
@@ -144,7 +144,7 @@ def test_error_of_a_step_is_tensorflows_own() -> None:
             gradient(op, tf.ones([5, 5]))
 
 
-def test_it_is_compiled_when_it_is_met_eagerly_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_second_eager_use_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = []
     compile_plan = _replay._compile
 
@@ -178,7 +178,7 @@ def test_it_is_compiled_when_it_is_met_eagerly_again(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("is_result", [False, True])
-def test_what_shares_a_constant(is_result: bool) -> None:
+def test_shared_constants(is_result: bool) -> None:
     """All outputs are on a device, except a gradient: a tape could not tell two of these apart."""
     value = tf.make_tensor_proto(2.0)
     step = _plan.Step("Const", "two", [], ["s0_0"], {"value": value}, [], tf.compat.v1.NodeDef())

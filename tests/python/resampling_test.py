@@ -111,7 +111,7 @@ def test_xla() -> None:
     np.testing.assert_allclose(actual, tfe.dense_image_warp(image, flow), atol=1e-6)
 
 
-def test_what_is_refused() -> None:
+def test_refused_arguments() -> None:
     with pytest.raises(ValueError, match="argument 'indexing' is 'yx'"):
         tfe.interpolate_bilinear(_IMAGE, [[[0.0, 0.0]]], "yx")
     with pytest.raises(TypeError, match="argument 'image' is of type int32"):

@@ -38,7 +38,7 @@ def _assert_same_bits(actual: tf.Tensor, expected: tf.Tensor) -> None:
 
 @pytest.mark.parametrize("seed", _SEEDS)
 @pytest.mark.parametrize("count", [1, 2, 63, 64, 65, 1000])
-def test_slopes_are_those_of_threefry(count: int, seed: tuple[int, int]) -> None:
+def test_slopes_match_threefry(count: int, seed: tuple[int, int]) -> None:
     """Nothing is rounded with the bounds 0 and 1."""
     for dtype in (tf.float32, tf.float64):
         actual = -_train(-tf.ones([count], dtype), 0.0, 1.0, seed=seed)
@@ -113,7 +113,7 @@ def test_xla_gives_the_same_bits(shape: tuple[int, ...], dtype: tf.DType) -> Non
         _assert_same_bits(actual, expected)
 
 
-def test_xla_counts_the_elements_that_are_there() -> None:
+def test_xla_counts_only_existing_elements() -> None:
     """The function learns the tensor's size only when it runs."""
 
     def run(x: tf.Tensor) -> tf.Tensor:
@@ -154,7 +154,7 @@ def test_gradient_of_a_function_that_draws() -> None:
 
 
 @pytest.mark.parametrize("training", [None, False, 0, np.False_, tf.constant(False)])
-def test_not_training_it_is_the_leaky_unit_of_the_mean(training: Any) -> None:
+def test_without_training_it_is_the_leaky_unit_of_the_mean(training: Any) -> None:
     x = tf.constant([-2.0, -1.0, 0.0, 3.0, np.nan, -np.inf])
     actual = tfe.rrelu(x, 0.25, 0.75, training)
     np.testing.assert_array_equal(actual, [-1, -0.5, 0, 3, np.nan, -np.inf])
@@ -167,7 +167,7 @@ def test_training_need_not_be_a_bool(training: Any) -> None:
 
 
 @pytest.mark.parametrize("jit_compile", [False, True])
-def test_training_that_is_known_when_it_runs(jit_compile: bool) -> None:
+def test_training_known_at_run_time(jit_compile: bool) -> None:
     @tf.function(jit_compile=jit_compile)
     def run(x: tf.Tensor, training: tf.Tensor) -> list[tf.Tensor]:
         rrelu = functools.partial(tfe.rrelu, training=training, seed=_SEED)
@@ -192,7 +192,7 @@ def _assert_draws_and_begins_again(start: Callable[[], Callable[[], tf.Tensor]])
 
 @pytest.mark.parametrize("seed", [None, 5, np.int64(5)])
 @pytest.mark.parametrize("graph", [False, True])
-def test_each_call_draws_and_set_seed_begins_again(seed: Any, graph: bool) -> None:
+def test_each_call_draws_and_set_seed_restarts(seed: Any, graph: bool) -> None:
     def start() -> Callable[[], tf.Tensor]:
         def draw() -> tf.Tensor:
             return _train(-tf.ones([100]), seed=seed)
@@ -224,7 +224,7 @@ def test_generator() -> None:
 
 
 @pytest.mark.parametrize("seeds", [[_SEED], [(1, 2), (3, 4), (5, 6)]])
-def test_vectorized_map_gives_what_a_loop_gives(seeds: Sequence[Any]) -> None:
+def test_vectorized_map_matches_a_loop(seeds: Sequence[Any]) -> None:
     x, seeds = _inputs(3, 5), tf.constant([*seeds, *seeds, *seeds][:3])
     mapped = tf.vectorized_map(
         lambda one: _train(one[0], seed=one[1]), (x, seeds), fallback_to_while_loop=False
@@ -268,7 +268,7 @@ def test_seed_of_another_shape(seed: Any) -> None:
         unknown(x)
 
 
-def test_shapes_that_are_not_known() -> None:
+def test_unknown_shapes() -> None:
     @tf.function(input_signature=[tf.TensorSpec(None), tf.TensorSpec(None, tf.int64)])
     def run(x: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
         y = raw_ops.rrelu(x, seed, lower=0.0, upper=1.0)

@@ -126,7 +126,7 @@ def test_empty(sparsemax: Callable, shape: tuple[int, ...]) -> None:
 
 
 @every_way
-def test_gradient_is_that_of_differences(sparsemax: Callable) -> None:
+def test_gradient_matches_differences(sparsemax: Callable) -> None:
     logits = tf.constant(_RNG.normal(size=(17, 10)))
     by_tape, by_differences = tf.test.compute_gradient(sparsemax, [logits], delta=1e-6)
     np.testing.assert_allclose(by_tape[0], by_differences[0], atol=1e-8)
@@ -159,13 +159,13 @@ def test_static_shape() -> None:
 
 
 @pytest.mark.parametrize("axis", [-3, 2, 7])
-def test_axis_that_there_is_not(axis: int) -> None:
+def test_axis_out_of_range(axis: int) -> None:
     message = rf"argument 'axis' is {axis}, expected -2 <= axis < 2 .* of rank 2"
     with pytest.raises(ValueError, match=message):
         tfe.sparsemax(tf.zeros([2, 3]), axis)
     function = tf.function(lambda x: tfe.sparsemax(x, axis), input_signature=[tf.TensorSpec(None)])
     with pytest.raises(
-        tf.errors.InvalidArgumentError, match=f"axis.{{2}} is {axis}, expected one of"
+        tf.errors.InvalidArgumentError, match=f"axis.{{2}} is {axis}, expected an axis of"
     ):
         function(tf.zeros([2, 3]))
 

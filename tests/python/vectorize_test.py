@@ -220,7 +220,7 @@ def test_roi_pool_of_more_images_than_a_half_counts() -> None:
 
 
 @pytest.mark.parametrize("batch", [-1.0, 2.0, 5.0, float("nan")])
-def test_roi_pool_of_no_image_stays_an_error(batch: float) -> None:
+def test_roi_pool_without_images_stays_an_error(batch: float) -> None:
     """An index that names no image must not name one of another iteration."""
     rois = np.zeros((3, 1, 5), np.float32)
     rois[1, 0, 0] = batch
@@ -229,7 +229,7 @@ def test_roi_pool_of_no_image_stays_an_error(batch: float) -> None:
         mapped()
 
 
-def test_roi_pool_of_nothing() -> None:
+def test_roi_pool_of_empty_tensors() -> None:
     data, rois = _images(3, 2, 5, 6, 4), _rois(3, 0, images=2)
     mapped = _vectorized(_roi_pool, [data, rois])()
     assert mapped.pooled.shape == (3, 0, 2, 2, 4)

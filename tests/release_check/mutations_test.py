@@ -43,7 +43,7 @@ def test_the_list() -> None:
         ("//tests:blind", mutations.SURVIVED),
     ],
 )
-def test_who_noticed(target: str, by: str, tmp_path: pathlib.Path) -> None:
+def test_noticed_by(target: str, by: str, tmp_path: pathlib.Path) -> None:
     program, file = tmp_path / "run", tmp_path / "file"
     program.write_text(_RUN)
     program.chmod(0o755)
@@ -54,19 +54,19 @@ def test_who_noticed(target: str, by: str, tmp_path: pathlib.Path) -> None:
     assert file.read_text() == "a factor\n"
 
 
-def test_what_fails_anyway_notices_nothing(
+def test_tests_that_fail_anyway_notice_nothing(
     tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     program = tmp_path / "run"
     program.write_text("#!/bin/sh\nexit 3\n")
     program.chmod(0o755)
     assert mutations.run(tmp_path, _LIST[:1]) == 1
-    assert "without any mutation the tests fail" in capsys.readouterr().out
+    assert "the tests fail without any mutation" in capsys.readouterr().out
 
 
-def test_a_text_that_is_gone(tmp_path: pathlib.Path) -> None:
+def test_a_missing_text(tmp_path: pathlib.Path) -> None:
     (tmp_path / "file").write_text("one one\n")
-    for old, why in (("one", "stands 2 times"), ("two", "stands 0 times")):
+    for old, why in (("one", "occurs 2 times"), ("two", "occurs 0 times")):
         assert why in Mutation("m", "what", "file", old, "new", ()).fault(tmp_path)
     assert Mutation("m", "what", "file", "one", "one", ()).fault(tmp_path)
     assert Mutation("m", "what", "other", "one", "two", ()).fault(tmp_path)

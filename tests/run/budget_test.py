@@ -84,7 +84,7 @@ def test_table_of_the_worst() -> None:
     assert not test_budget.over_share({"//a:t0_test": 110.0, "//a:other_test": 9.0}, shares)
 
 
-def test_what_was_measured_is_written(tmp_path: pathlib.Path) -> None:
+def test_measured_shares_are_written(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "budget.bzl"
     path.write_text('"""Shares."""\n\nCORE_SECONDS = {\n    "//a:a_test": 5,\n}\n')
     test_budget.write_shares({"//a:b_test": 2.1}, path)

@@ -37,7 +37,7 @@ def condensed(lines: list[bytes], folder: pathlib.Path, live: bool = True) -> by
     return output.getvalue()
 
 
-def test_all_else_is_passed_on(tmp_path: pathlib.Path) -> None:
+def test_other_output_is_passed_on(tmp_path: pathlib.Path) -> None:
     said = (
         b"Loading: 3 packages loaded\n    currently loading: a\n[3 / 9] Compiling a.cc; 3s\n"
         + FAILURE
@@ -71,12 +71,12 @@ def test_a_line_in_ten_seconds(tmp_path: pathlib.Path, monkeypatch: pytest.Monke
     [
         (None, 0, (26, 520, 30), ""),
         (None, 0, (260, 520, 300), ", about 5 min left by the speed so far"),
-        (None, 600, (0, 4, 1), ", about 10 min left by a usual machine's times"),
+        (None, 600, (0, 4, 1), ", about 10 min left by the times of a usual machine"),
         # A machine with half the speed.
-        (None, 600, (260, 520, 600), ", about 10 min left by a usual machine's times"),
+        (None, 600, (260, 520, 600), ", about 10 min left by the times of a usual machine"),
         # The second half is fast.
         ("quick", 600, (260, 520, 300), ", 30 s left"),
-        ("quick", 0, (0, 520, 1), ", about 6 min left by the last time's"),
+        ("quick", 0, (0, 520, 1), ", about 6 min left by the times of the last build"),
         # After a change, other actions are compiled.
         ("quick", 0, (50, 100, 300), ", about 5 min left by the speed so far"),
         ("{", 0, (260, 520, 300), ", about 5 min left by the speed so far"),
@@ -94,7 +94,7 @@ def test_time_left(
     assert estimate(tmp_path, last, usual).left(*at) == said
 
 
-def test_what_is_kept(tmp_path: pathlib.Path) -> None:
+def test_kept_times(tmp_path: pathlib.Path) -> None:
     first = estimate(tmp_path)
     for done, total, seconds in ((0, 4, 1), (50, 90, 10), (100, 100, 60)):
         first.left(done, total, seconds)
@@ -106,14 +106,17 @@ def test_what_is_kept(tmp_path: pathlib.Path) -> None:
     assert estimate(tmp_path).left(50, 100, 10) == ", 50 s left"
 
 
-def test_of_run(tmp_path: pathlib.Path) -> None:
+def test_through_run(tmp_path: pathlib.Path) -> None:
     """Bazel's errors and exit status are unchanged; the durations are kept."""
     machine = Machine(tmp_path)
     bazel = "echo '[30 / 30] checking' >&2; echo 'INFO: Build completed successfully' >&2"
     said = machine.works(FAKE_BAZEL=bazel)
     assert "run: build takes about" in said
-    assert "run:   1. install TensorFlow and the like into .venv (3 min on a usual machine)" in said
-    assert "run:   2. compile the library and what build needs (" in said
+    assert (
+        "run:   1. install TensorFlow and other packages into .venv (3 min on a usual machine)"
+        in said
+    )
+    assert "run:   2. compile the library and everything that build needs (" in said
     assert "INFO: Build completed successfully\n" in said
     assert "[30 / 30]" not in said
     (kept,) = machine.home.rglob("bazel-build-first.progress")

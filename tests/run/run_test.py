@@ -64,20 +64,20 @@ def test_registry_of_a_language(machine: Machine, programs: list[str], what: str
     [
         ("echo rustc 1.63.0", "1.63.0"),
         ("echo 'rustc 1.75.0 (82e1608df 2023-12-21) (built from a source tarball)'", "1.75.0"),
-        ("echo 'error: no default toolchain' >&2; exit 1", "none that runs"),
+        ("echo 'error: no default toolchain' >&2; exit 1", "not able to run"),
     ],
 )
-def test_too_old_a_rust(machine: Machine, rustc: str, version: str) -> None:
+def test_old_rust(machine: Machine, rustc: str, version: str) -> None:
     """The versions of Debian 12 and Ubuntu 24.04, and rustup without a toolchain."""
     machine.is_built()
     machine.program("cargo", "[[ $1 == --version ]] && echo cargo 1.65.0")
     machine.program("rustc", rustc)
     _, said = machine.run("test", "//tests/lint:all")
-    assert f"rustc is {version}: what is written in Rust is left out" in said
-    assert "takes 1.85 or newer (https://rustup.rs installs it)" in said
+    assert f"rustc is {version}: Rust programs are skipped" in said
+    assert "need 1.85 or newer (https://rustup.rs installs it)" in said
     assert "fetching the crates" not in said
     _, said = machine.run("doctor")
-    assert "Its tests are left out: they need Rust 1.85 or newer" in said
+    assert "Its tests are skipped: they need Rust 1.85 or newer" in said
 
 
 def test_clippy_is_not_needed(machine: Machine) -> None:
@@ -104,7 +104,7 @@ def test_pip_is_killed(machine: Machine) -> None:
 
 def test_only_pip_is_killed(machine: Machine) -> None:
     said = machine.fails(FAKE_PIP="kill -9 $$")
-    assert "failed, for it was ended by SIGKILL. Run this again." in said
+    assert "failed, killed by SIGKILL. Run this again." in said
     machine.works()
 
 
@@ -122,14 +122,14 @@ def test_two_at_once(machine: Machine) -> None:
     assert re.search("run: 1[0-9] s: Downloading tensorflow", said)
 
 
-def test_time_of_the_last_time(machine: Machine) -> None:
-    assert "the last time" not in machine.works()
+def test_duration_of_the_last_run(machine: Machine) -> None:
+    assert "last time" not in machine.works()
     said = machine.works()
     assert "run: bazel build" in said
     assert "installing" not in said
     shutil.rmtree(machine.checkout / ".venv")
     said = machine.works()
-    assert re.search(r"into .venv \(\d+ s the last time\); log: out/log/pip-", said)
+    assert re.search(r"into .venv \(\d+ s last time\); log: out/log/pip-", said)
 
 
 def test_links_of_another_tensorflow(machine: Machine) -> None:
@@ -143,7 +143,7 @@ def test_links_of_another_tensorflow(machine: Machine) -> None:
 @pytest.mark.parametrize("folder", ["with a space", "with:colon"])
 def test_path(tmp_path: pathlib.Path, folder: str) -> None:
     said = Machine(tmp_path, folder).fails()
-    assert f"/{folder}', and Bazel and Python's venv take no path with a space" in said
+    assert f"/{folder}', but Bazel and Python's venv reject paths that contain a space" in said
     assert len(said.splitlines()) == 1
 
 
@@ -167,7 +167,7 @@ def test_no_home(machine: Machine, home: str | None) -> None:
     folder = f"in {machine.home.parent}/tensorflow_ext-home-"
     assert f"MB of disk, {folder}" in said, said
     said = machine.works(HOME=home)
-    assert f"HOME is {home or 'not set'}, which is no folder to write to" in said
+    assert f"HOME is {home or 'not set'}: it cannot be written, or it contains" in said
     machine.works(HOME=home)
     here = machine.homes()
     assert len(set(here)) == 1
@@ -177,8 +177,8 @@ def test_no_home(machine: Machine, home: str | None) -> None:
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        (None, "no program"),
-        ("", "no Python"),
+        (None, "not a program"),
+        ("", "not a Python"),
         ("[[ $1 != --version ]] || echo Python 3.8.20", "Python 3.8.20"),
         ("[[ $1 != --version ]] || echo Python 3.14.0", "Python 3.14.0"),
     ],
@@ -216,15 +216,15 @@ def test_packaged_bazel_is_too_old(machine: Machine) -> None:
     word = "$([[ $LC_ALL == C ]] && echo Candidate || echo Installationskandidat)"
     machine.program("apt-cache", f'echo "  {word}: 3.5.1+ds-3ubuntu1"')
     said = machine.fails(LC_ALL="C.UTF-8")
-    assert "  | bazel-bootstrap 3.5.1+ds-3ubuntu1 is too old: Bazelisk (https" in said
+    assert "  | bazel-bootstrap 3.5.1+ds-3ubuntu1 is too old: install Bazelisk (https" in said
     assert machine.pip_runs() == 0
 
 
-def test_too_small_a_disk(machine: Machine) -> None:
+def test_small_disk(machine: Machine) -> None:
     machine.program("df", "echo Avail; echo 700M")
     said = machine.fails()
-    assert ".venv takes 1900 MB, and the disk of" in said
-    assert "has 700 MB free: make room there, then run this again." in said
+    assert ".venv needs 1900 MB, but the disk of" in said
+    assert "has only 700 MB free: make room there, then run this again." in said
     assert machine.pip_runs() == 0
 
 
@@ -249,12 +249,12 @@ fi
     assert "installing g++" in machine.works(LC_ALL="C.UTF-8")
 
 
-def test_the_bazel_that_fits_is_taken(machine: Machine) -> None:
+def test_the_first_usable_bazel_is_chosen(machine: Machine) -> None:
     bazel = machine.script("bazel")
     machine.program("bazel", "echo 'bazel 3.5.1- (@non-git)'")
     said = machine.fails()
-    assert "bazel is 'bazel 3.5.1- (@non-git)'. Expected Bazel 4 to 8: Bazelisk" in said
-    assert "Expected 4 to 8; bazelisk has them all" in machine.run("doctor")[1]
+    assert "bazel is 'bazel 3.5.1- (@non-git)'. Expected Bazel 4 to 8: install Bazelisk" in said
+    assert "Expected 4 to 8; bazelisk downloads any" in machine.run("doctor")[1]
     machine.program("bazelisk", bazel)
     machine.works()
     assert re.search(r"Bazel +4\.2\.3 .*/bazelisk", machine.run("doctor")[1])
@@ -283,7 +283,7 @@ done
     )
     machine.program("apt-cache", "[[ $2 == chromium ]] || echo '  Candidate: 1.0'")
     _, said = machine.run("test")
-    assert "not here: chromium. Tests that need them are left out" in said
+    assert "missing: chromium. Tests that need them are skipped" in said
 
 
 @pytest.mark.parametrize(("flags", "cached"), [([], "no"), (["--cached"], "auto")])
@@ -298,15 +298,15 @@ def test_results_of_tests(machine: Machine, flags: list[str], cached: str) -> No
 
 
 @pytest.mark.parametrize("command", ["config --write .", "wheel --out dist"])
-def test_paths_begin_where_run_is_called(machine: Machine, command: str) -> None:
+def test_paths_are_relative_to_the_caller(machine: Machine, command: str) -> None:
     assert f"in {machine.home.parent}\n" in machine.works(*command.split())
 
 
 @pytest.mark.parametrize(
     ("status", "sentence"),
     [
-        (8, "bazel build was interrupted: the next call goes on where this stopped."),
-        (37, "bazel build failed. Bazel's server was ended"),
+        (8, "bazel build was interrupted: the next call continues where this one stopped."),
+        (37, "bazel build failed. Bazel's server was killed"),
         (1, "bazel build failed. The whole log is"),
     ],
 )
@@ -319,10 +319,10 @@ def test_doctor_before(machine: Machine) -> None:
     """It lists what ./run would install, and installs nothing."""
     machine.without("g++", "bazel")
     _, said = machine.run("doctor")
-    assert "./run demo, would install" in said
+    assert "./run demo would install" in said
     assert "g++ bazel-bootstrap" in said
     assert "1,900 MB of disk" in said
-    assert "./run test, besides, would install" in said
+    assert "./run test also would install" in said
     assert "graphviz chromium cmake ninja-build pkgconf git" in said
     assert not (machine.checkout / ".venv").exists()
     assert not (machine.checkout / "out").exists()

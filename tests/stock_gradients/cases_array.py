@@ -194,7 +194,7 @@ CASES += [
             name,
             values(2, dtype=dtype),
             message=message,
-            error=f"forbids to differentiate here: {message}",
+            error=f"forbids differentiation here: {message}",
         )
         for name, message, dtype in (
             ("message", "no way", "float64"),

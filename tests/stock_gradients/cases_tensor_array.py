@@ -176,7 +176,7 @@ X, Y = normal(3), normal(3, seed=1)
 COMPLEX = complex_normal(3), complex_normal(3, seed=1)
 ONE = np.array(1, np.int32)
 ARGUMENT = "the handle is an argument of a function"
-NOT_SPLIT = "only if TensorArraySplit wrote it"
+NOT_SPLIT = "only if TensorArraySplit wrote the array"
 ONCE: dict[str, Any] = {"second_order": None}
 CASES = [
     *every("Read", "formula", written_and_read, X, Y),

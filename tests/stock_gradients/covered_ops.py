@@ -35,7 +35,7 @@ _WITHOUT_KERNELS = (
 COMPARED_BY_STRUCTURE = tuple(_WITHOUT_KERNELS.split())
 
 _BY_STRUCTURE = "structure_test.py has its cases: it takes a reference"
-_NO_VALUES = "it has no gradient; the cases of other ops on lists or maps hold it"
+_NO_VALUES = "it has no gradient; cases of other list or map ops contain it"
 # The other ops with a gradient of this library, and where that is tested: a gradient op by the
 # second order of the op named here, which goes through it.
 WITHOUT_CASES = {
@@ -62,20 +62,20 @@ NO_SECOND_ORDER = {
     **dict.fromkeys(("ArgMax", "ArgMin", "Ceil", "Floor", "FloorDiv"), _ZERO),
     **dict.fromkeys(("Rint", "Round", "TruncateDiv"), _ZERO),
     **dict.fromkeys(
-        ("CTCLoss", "CTCLossV2"), "its gradient is an output of the op, which has none"
+        ("CTCLoss", "CTCLossV2"), "its gradient is an output of the op, which has no gradient"
     ),
-    "PreventGradient": "the op is there to refuse",
-    "XlaWhile": "XLA does not know how often the loop that goes back runs at most",
+    "PreventGradient": "the op exists to forbid differentiation",
+    "XlaWhile": "XLA knows no bound for the iterations of the backward loop",
     **dict.fromkeys(("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3"), _NO_DERIVATIVE),
 }
 
 _ACCESSES = ("Concat", "Gather", "Read", "Scatter", "Split", "Write")
-_REFERENCE = "a reference, and functions take none"
+_REFERENCE = "it takes a reference, and functions cannot"
 _DEAD = (
-    "the function runtime takes the gradient of a node for a call, and a call with a "
-    "dead input gives nothing"
+    "the function runtime turns the gradient of a node into a call, and a call with a "
+    "dead input returns nothing"
 )
-_PASSES = "its gradient needs functions that keep what each pass made"
+_PASSES = "its gradient needs functions that keep the results of each iteration"
 # Ops with a gradient in the client registry but not in the function registry, and why.
 ONLY_IN_CLIENTS = {
     **{f"TensorArray{access}": _REFERENCE for access in _ACCESSES},
@@ -83,28 +83,28 @@ ONLY_IN_CLIENTS = {
     "DebugGradientRefIdentity": _REFERENCE,
     **dict.fromkeys(("Merge", "Switch"), _DEAD),
     **dict.fromkeys(("For", "StatelessWhile", "While", "XlaWhile"), _PASSES),
-    "SymbolicGradient": "its gradient is a function that only clients make",
+    "SymbolicGradient": "its gradient is a function that only clients create",
     "XlaSpmdFullToShardShape": (
-        "its gradient has the full shape as an attribute, which a definition does not know"
+        "its gradient has the full shape as an attribute, which a definition cannot know"
     ),
 }
 # Cases of the other ops that the function runtime cannot differentiate, and why.
 NOT_IN_FUNCTIONS = {
     "MapDefun-no_rows": (
-        "TensorFlow's kernel takes the shapes of the results from the node where there "
-        "are no rows, and a definition does not know them"
+        "without rows, TensorFlow's kernel takes the shapes of the results from the node, "
+        "and a definition does not know them"
     ),
     **dict.fromkeys(
         ("XlaConcatND-padded_compiled", "XlaSplitND-padded_compiled"),
-        "XLA alone has kernels of it, and the function runtime does not compile the "
+        "only XLA has kernels of it, and the function runtime does not compile the "
         "gradient of a call that XLA compiles",
     ),
 }
 # Ops and cases for which Python does not use this library's gradient, and why.
-_OF_GRAPH = "its gradient is made of functions, which clients in C++ alone make"
-_STATIC_SHAPE = "the shape that TensorFlow works out for the result beforehand is wrong"
-_ARRAY = "TensorFlow's own: in a graph alone, and of first order"
-_NUMBER = "TensorFlow lowers the gradient to a Switch, which takes a truth value"
+_OF_GRAPH = "its gradient consists of functions, which only C++ clients create"
+_STATIC_SHAPE = "the shape that TensorFlow infers for the result is wrong"
+_ARRAY = "TensorFlow's own: only in a graph, and only of first order"
+_NUMBER = "TensorFlow lowers the gradient to a Switch, which takes a boolean"
 NOT_IN_PYTHON = {
     **dict.fromkeys(("For", "MapDefun", "RemoteCall", "SymbolicGradient"), _OF_GRAPH),
     **dict.fromkeys(("StatelessWhile", "While", "XlaWhile"), _OF_GRAPH),
@@ -120,19 +120,18 @@ NOT_IN_PYTHON = {
 }
 
 _LOOP = (
-    "part of a loop of TensorFlow 1: TensorFlow differentiates whole loops that "
-    "TF_NewWhile made, and ends the process by others"
+    "part of a TensorFlow 1 loop: TensorFlow only differentiates whole loops that "
+    "TF_NewWhile made, and crashes on others"
 )
-_REFUSES = "Python's is an error, too"
+_REFUSES = "Python also reports an error"
 # Ops with a gradient in Python but not in C and C++, and why.
 ONLY_IN_PYTHON = {
     **dict.fromkeys(("Enter", "Exit", "NextIteration"), _LOOP),
     **dict.fromkeys(("RefEnter", "RefExit", "RefNextIteration"), _LOOP),
     "EagerPyFunc": "its function and the tape of its run are Python objects",
     "TPUEmbeddingActivations": (
-        "Python's leaves the gradient in a collection of its own graph, for the "
-        "embedding's optimizer"
+        "Python's gradient goes into a collection of its graph, for the embedding's optimizer"
     ),
-    "XlaClusterOutput": f"{_REFUSES}: the gradient belongs into the compiled cluster",
-    "_EagerConst": f"{_REFUSES}: TensorFlow's runtime adds the op, no client does",
+    "XlaClusterOutput": f"{_REFUSES}: the gradient belongs in the compiled cluster",
+    "_EagerConst": f"{_REFUSES}: only TensorFlow's runtime adds the op",
 }

@@ -71,7 +71,7 @@ def _all_stand_ins() -> list[str]:
     return sorted(op for kind in kinds for op in registered(kind))
 
 
-def test_which_gradients_stand_in_for_tensorflows() -> None:
+def test_gradients_that_replace_tensorflows() -> None:
     assert registered(Registries.CLIENT_STANDS_IN) == sorted(covered_ops.STAND_INS)
     assert set(covered_ops.STAND_INS) <= set(registered(Registries.CLIENT_BRIDGED))
 
@@ -118,7 +118,7 @@ def test_every_client_knows_every_op() -> None:
     assert COVERED & set(registered(Registries.CLIENT_GRADIENT)) <= set(own)
 
 
-def test_what_only_python_has_is_known() -> None:
+def test_ops_only_in_python_are_listed() -> None:
     python = {
         op
         for op in gradient_registry.list()
@@ -150,14 +150,14 @@ def test_every_op_without_gradient_has_a_reason() -> None:
     )
 
 
-def test_the_function_registry_has_what_clients_have() -> None:
+def test_the_function_registry_matches_the_clients() -> None:
     in_functions = registered(Registries.FUNCTION_GRADIENT)
     missing = set(registered(Registries.CLIENT_GRADIENT)) - set(in_functions)
     assert missing == covered_ops.ONLY_IN_CLIENTS.keys()
     assert len(missing) <= 20
 
 
-def test_what_python_has_not() -> None:
+def test_ops_not_in_python() -> None:
     ops = {op for op in covered_ops.NOT_IN_PYTHON if "-" not in op}
     cases = {case.id for case in ALL_CASES}
     assert ops <= set(registered())

@@ -171,7 +171,7 @@ def draws_in_loop(x: Any) -> Any:
     ("build", "where"),
     [(draws, "In the gradient of function 'cond_true"), (draws_in_loop, "while_body")],
 )
-def test_a_draw_is_refused_with_the_mend(
+def test_a_draw_is_refused_with_the_fix(
     client: Client, build: Callable[[Any], Any], where: str
 ) -> None:
     graph = imported(client, graph_of(lambda x: tf.cond(x[0] > 0, lambda: build(x), lambda: x)))
@@ -211,7 +211,7 @@ def test_branches_of_version_1_in_a_function(client: Client) -> None:
 
 def test_a_loop_of_version_1_in_a_function_is_refused(client: Client) -> None:
     graph = imported(client, graph_of(with_version_1(loop)))
-    with pytest.raises(ClientError, match="belongs to a loop of TensorFlow 1"):
+    with pytest.raises(ClientError, match="belongs to a TensorFlow 1 loop"):
         derivative(graph)
 
 
@@ -253,7 +253,7 @@ def test_xla_compiles_the_gradient_of_a_loop_with_a_bound(
     np.testing.assert_allclose(compiled(client, build), 4 * X**3)
 
 
-def test_a_loop_without_a_bound_is_none_for_xla(client: Client) -> None:
+def test_xla_refuses_a_loop_without_a_bound(client: Client) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match="fixed tensor list size"):
         compiled(client, any_number_of_times)
 

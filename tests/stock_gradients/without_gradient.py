@@ -10,18 +10,18 @@ import fnmatch
 
 _REASONS = {
     # ---- The result does not depend continuously on a number, or depends on none.
-    "a random draw that no parameter moves continuously": (
+    "a random draw that depends on no parameter continuously": (
         "KmeansPlusPlusInitialization NonDeterministicInts RandomPoisson RandomPoissonV2 "
         "SampleDistortedBoundingBox* StatefulRandomBinomial StatefulStandardNormal* "
         "StatefulTruncatedNormal StatefulUniform* StatelessSampleDistortedBoundingBox"
     ),
-    "which elements it draws is not a result, and another run draws others": (
+    "the drawn elements are not an output, and another run draws others": (
         "RandomCrop RandomShuffle"
     ),
-    "which boxes or labels it selects is not a result": (
+    "the selected boxes or labels are not an output": (
         "CombinedNonMaxSuppression CTCBeamSearchDecoder GenerateBoundingBoxProposals"
     ),
-    "a sequence of numbers of its own": "*CandidateSampler SobolSample",
+    "a fixed sequence of numbers": "*CandidateSampler SobolSample",
     "a count, a statistic or a search": "BoostedTrees* ComputeAccidentalHits DebugNumericSummary*",
     "the numbers of a constant, a file or a text": (
         "AudioMicrofrontend DTensorRestoreV2 Decode[CIPW]* Empty HostConst ImmutableConst "
@@ -37,19 +37,19 @@ _REASONS = {
         "UniformQuantized*Hybrid XlaDequantize"
     ),
     # ---- The derivative needs something that TensorFlow does not have.
-    "no op takes apart a batch of lists": "TensorListPushBackBatch",
-    "its transpose is to gather from all devices, which XLA has no op for": "XlaReduceScatter",
-    "its own kernel fails: it asks for an attribute that the op does not have": "XlaIf",
-    "XLA does not say what stands behind a dynamic size": (
+    "no op splits a batch of lists": "TensorListPushBackBatch",
+    "its transpose gathers from all devices, and XLA has no op for that": "XlaReduceScatter",
+    "its own kernel fails: it reads an attribute that the op does not have": "XlaIf",
+    "XLA does not define the elements beyond a dynamic size": (
         "XlaSetDynamicDimensionSize XlaRemoveDynamicDimensionSize"
     ),
-    "TensorFlow's ops can say its gradient for dense matrices only": "SparseMatrixSparseCholesky",
-    "the derivative takes a kernel that cuDNN does not have": "CudnnRNNBackprop*",
-    "its gradient would need an instance key of its own, which nothing gives": (
+    "TensorFlow's ops express its gradient only for dense matrices": "SparseMatrixSparseCholesky",
+    "the derivative needs a kernel that cuDNN does not have": "CudnnRNNBackprop*",
+    "its gradient would need its own instance key, which nothing provides": (
         "CollectiveAllToAll* CollectiveBcastSend* CollectiveGather* CollectiveReduce*"
     ),
     # ---- The numbers take a path that no gradient can follow.
-    "reads, writes or makes a data set": (
+    "reads, writes or creates a data set": (
         "*Dataset *DatasetReader *DatasetV? *DatasetToSingleElement *DatasetVariant "
         "Anonymous*Iterator* *MemoryCache CompressElement DatasetFromGraph DummyIterationCounter "
         "GetElementAtIndex Iterator IteratorFromStringHandle* IteratorGetNext* IteratorV2 "
@@ -65,38 +65,36 @@ _REASONS = {
         "Apply* Assign AssignAdd AssignSub Scatter[ADMSU]* ScatterNd[AMSU]* Sdca* SparseApply* "
         "StridedSliceAssign"
     ),
-    "a variable, a part of it or a handle": (
+    "a variable, part of one, or a handle": (
         "*HandleOp *ResourceHandle *SeedGenerator *StatsAggregatorHandle* *ThreadPoolHandle "
         "CollectiveInitializeCommunicator DestroyTemporaryVariable FakeParam Mutex* OptionalNone "
         "*ReaderV2 RefSelect SummaryWriter TemporaryVariable Variable VariableV2"
     ),
-    "what is sent arrives in another program": (
+    "the data go to another program": (
         "Collective*Recv* InfeedDequeue* OutfeedDequeue* Recv RpcCall RpcClient RpcGetValue "
         "RpcServer XlaRecv XlaRecvFromHost"
     ),
-    "mixes the arguments of calls that know nothing of each other": (
-        "Batch BatchFunction Unbatch UnbatchGrad"
-    ),
+    "mixes the arguments of independent calls": ("Batch BatchFunction Unbatch UnbatchGrad"),
     "a function in Python, or a program, that TensorFlow cannot look into": (
         "MlirPassthroughOp PyFunc PyFuncStateless XlaCallModule XlaCustomCall* XlaHostCompute"
     ),
-    "combines numbers by any function, and returns nothing of what lies between": (
+    "combines numbers with an arbitrary function, and does not return intermediate results": (
         "XlaReduce XlaReduceWindow XlaScatter XlaSelectAndScatter XlaVariadicReduce*"
     ),
-    "its comparison takes its operands alone: no places can be sorted along": "XlaVariadicSort",
+    "positions cannot be sorted along: its comparison takes only operands": "XlaVariadicSort",
     # ---- No client has it in a graph that it differentiates.
     "TensorFlow's runtime or compiler adds it": (
         "_* CustomAggregator DTensorAll* DTensorReduceScatter XlaLaunch XlaLaunchV2"
     ),
-    "the runtime of TPUs": (
+    "part of the TPU runtime": (
         "ConvertTo* GetMinibatch* MakeUnique MergeDedupData Prelinearize* ReadVariableXlaSplitND "
         "RecvTPUEmbeddingActivations RetrieveAllTPUEmbeddingParameters RetrieveTPUEmbedding* "
         "SortListOf* SplitDedupData TopKUnique TopKWithUnique TPU* XlaRecvTPUEmbedding* "
         "XlaSparse*"
     ),
-    "an experiment of TensorFlow without kernels": "Risc*",
+    "an experimental op of TensorFlow without kernels": "Risc*",
     "a model of TensorFlow Lite": "TfLiteSubgraphExecute",
-    "TensorFlow has no kernel of it any more": "TensorArrayPack TensorArrayUnpack",
+    "TensorFlow no longer has a kernel for it": "TensorArrayPack TensorArrayUnpack",
     "an op of TensorFlow's own tests": (
         "A B Binary CheckPinned ComplexStruct CopyOp FiveFloatOutputs FloatOutput* Foo? "
         "IntOutputFloatOutput ListOutput MixedStruct NPolymorphicOut* Namespace>TestStringOutput "

@@ -297,14 +297,15 @@ void TestStockOps(DataType dtype) {
   options.required = {1};
   CheckMessage("required", CheckGradient(scope, x, values, y, options), kRefused,
                "required 1; expected the index of a floating or complex x");
-  CheckMessage("values", CheckGradient(scope, {a, b}, {values[0]}, y), kRefused, "1 values of 2 x");
+  CheckMessage("values", CheckGradient(scope, {a, b}, {values[0]}, y), kRefused,
+               "1 values for 2 x");
   CheckMessage("type", CheckGradient(scope, {a}, {size}, y), kRefused,
                "x_values[0] is int32; expected");
-  CheckMessage("y", CheckGradient(scope, {a}, {values[0]}, {n}), kRefused, "no y has a gradient");
+  CheckMessage("y", CheckGradient(scope, {a}, {values[0]}, {n}), kRefused, "no y, has a type");
   CheckMessage("node", CheckGradient(scope, {Output()}, {values[0]}, y), kRefused,
-               "x[0] is no tensor");
+               "x[0] is not a tensor");
   CheckMessage("index", CheckGradient(scope, {a}, {values[0]}, {Output(a.node(), 7)}), kRefused,
-               "y[0] is no tensor");
+               "y[0] is not a tensor");
   options = {};
   options.order = 0;
   CheckMessage("order", CheckGradient(scope, x, values, y, options), kRefused, "order 0");

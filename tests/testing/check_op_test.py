@@ -19,7 +19,7 @@ LIBRARY = str(pathlib.Path(os.environ["PLANTED_OPS"]).absolute())
 FAULTS = {
     "AbortsOnEmpty": ("empty tensors", "FAILED", r"x \[0, 3\]: the kernel ends"),
     "AbortsOnMatrices": ("wrong inputs", "FAILED", "SIGABRT: .*no cube, please"),
-    "AddsCalls": ("stateful", "FAILED", "the same inputs give other values"),
+    "AddsCalls": ("stateful", "FAILED", "the same inputs give different values"),
     "InternalErrors": ("wrong inputs", "FAILED", "expected an InvalidArgumentError"),
     "LosesPrecision": ("types", "FAILED", "T=float32; .* as in double"),
     "NoDocumentation": ("documentation", "missing", r"REGISTER_OP a \.Doc"),
@@ -38,7 +38,7 @@ FAULTS = {
         "FAILED",
         "unknown ranks: the shape function ends the process by SIGABRT",
     ),
-    "TakesAnyRank": ("wrong inputs", "FAILED", "takes what the shape function refuses"),
+    "TakesAnyRank": ("wrong inputs", "FAILED", "accepts what the shape function refuses"),
     "WrongForOneValue": ("gradient", "FAILED", "mode=twice; .* gradient .*, expected"),
 }
 
@@ -88,7 +88,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
         main(["check", LIBRARY, "--check=documentation"])
     assert stopped.value.code == 1
     printed = capsys.readouterr().out
-    assert "Planted>NoDocumentation: documentation: there is none" in printed
+    assert "Planted>NoDocumentation: documentation: none" in printed
     assert main(["check", "TfExt>Mish", "--check=kernel"]) == 0
     assert main(["check", "TfExt>Mischief"]) == 1
     assert "There is no op 'TfExt>Mischief'" in capsys.readouterr().err
@@ -103,7 +103,7 @@ def test_a_kernel_that_never_ends_is_found() -> None:
         raise_error=False,
     )
     (fault,) = found.failures
-    assert "x [0, 3]: the kernel does not end within 5 s" in fault.message
+    assert "x [0, 3]: the kernel does not finish within 5 s" in fault.message
 
 
 def test_the_libraries_stay_out_of_this_process(report: testing.OpReport) -> None:
@@ -130,7 +130,7 @@ def test_unknown_names() -> None:
         testing.check_op("TfExt>Mish", [[1.0], [2.0]])
 
 
-def test_a_sample_says_of_how_many() -> None:
+def test_a_sample_reports_the_total() -> None:
     found = testing.check_op(
         "TfExt>PruneByMagnitude", checks=["inputs"], samples=3, raise_error=True
     )
@@ -157,7 +157,7 @@ def test_given_inputs(inputs: object) -> None:
     )
 
 
-def test_inputs_that_nobody_could_guess_are_asked_for() -> None:
+def test_unguessable_inputs_are_requested() -> None:
     found = testing.check_op(
         "TfExt>CorrelationCostAGrad",
         checks=["inputs"],
@@ -168,8 +168,8 @@ def test_inputs_that_nobody_could_guess_are_asked_for() -> None:
     assert "give inputs=..., a list of tensors or a function" in str(found)
 
 
-def test_an_attribute_that_nobody_could_guess_is_asked_for() -> None:
-    with pytest.raises(ValueError, match=r"may be; give attrs=\{'f': "):
+def test_an_unguessable_attribute_is_requested() -> None:
+    with pytest.raises(ValueError, match=r"'f', a func; give attrs=\{'f': "):
         testing.check_op("RemoteCall")
 
 

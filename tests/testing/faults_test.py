@@ -76,7 +76,7 @@ def test_wrong_vectorization_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [f.check for f in report.failures] == ["batched gradient"], report
 
 
-def test_what_cannot_be_vectorized_is_a_note_unless_required() -> None:
+def test_unvectorizable_functions_are_a_note_unless_required() -> None:
     def backward(x: tf.Tensor, dy: tf.Tensor) -> tf.Tensor:
         product = tf.numpy_function(np.multiply, [dy, np.cos(x)], [tf.float64])
         return tf.ensure_shape(product, x.shape)

@@ -29,7 +29,7 @@ def _checks(report: Any) -> set[str]:
     return {finding.check for finding in report.findings}
 
 
-def test_every_way_is_gone_by_default() -> None:
+def test_every_way_is_checked_by_default() -> None:
     report = check_gradient(lambda x: (tf.sin(x) * x, tf.exp(x)), _X)
     for order in (1, 2):
         assert {f.check for f in report.findings if f.order == order} == {
@@ -48,7 +48,7 @@ def test_every_way_is_gone_by_default() -> None:
     assert all(f.outcome is Outcome.PASSED for f in report.findings)
 
 
-def test_all_orders_are_batched_if_asked() -> None:
+def test_all_orders_are_batched_on_request() -> None:
     report = check_gradient(tf.sin, _X, order=3, batched=True)
     batched = [f.order for f in report.findings if f.check == "batched gradient"]
     assert batched == [1, 2, 3]
@@ -80,7 +80,7 @@ def test_upstream_gradients_of_the_user() -> None:
     assert report.upstreams[1, "outputs[2]"] == 3
     with pytest.raises(ValueError, match=r"1 upstream gradients; expected 2"):
         check_gradient(function, _X, upstreams=[_X], **_QUICK)
-    with pytest.raises(ValueError, match=r"shape \(\); expected \(2, 3\), of out"):
+    with pytest.raises(ValueError, match=r"shape \(\); expected \(2, 3\), the shape of out"):
         check_gradient(function, _X, upstreams=[0.0, 0.0], **_QUICK)
 
 
@@ -147,7 +147,7 @@ def test_differences_are_in_the_type_that_a_function_takes() -> None:
     assert report.settings["differences in"] == "float32"
 
 
-def test_function_that_is_another_in_double() -> None:
+def test_function_that_differs_in_double() -> None:
     report = check_gradient(lambda x: x * x.dtype.size, np.float32(_X), **_QUICK)
     assert report.settings["differences in"] == "float32"
 
@@ -157,7 +157,7 @@ def test_graphs_are_refused() -> None:
         check_gradient(tf.sin, _X)
 
 
-def test_integers_and_fixed_inputs_are_left_alone() -> None:
+def test_integers_and_fixed_inputs_are_skipped() -> None:
     def function(x: tf.Tensor, n: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
         return x * tf.cast(n, x.dtype) + tf.stop_gradient(y)
 
@@ -170,7 +170,7 @@ def test_integers_and_fixed_inputs_are_left_alone() -> None:
     assert str(of_one_name) == str(report)
 
 
-def test_surrogate_gradient_begins_with_order_2() -> None:
+def test_surrogate_gradient_starts_at_order_2() -> None:
     def function(x: tf.Tensor) -> tf.Tensor:
         return tf.tanh(x) + tf.stop_gradient(tf.sign(x) - tf.tanh(x))
 
@@ -205,7 +205,7 @@ def test_large_input_is_sampled() -> None:
     assert len(calls) < 40
 
 
-def test_nothing_is_imported_for_it_before() -> None:
+def test_imports_are_lazy() -> None:
     code = (
         "import sys, tensorflow_ext\n"
         "assert not any('tensorflow_ext.testing' in name for name in sys.modules)"

@@ -37,7 +37,7 @@ Table MakeTable(int size) {
 
 void Unchanged(Table&) {}
 
-void StaysAsItIs(int size) {
+void DoesNotChange(int size) {
   Table table = MakeTable(size);
   const size_t buckets = table.bucket_count();
   const size_t first = FirstBucket(table);
@@ -99,7 +99,7 @@ void ReadersFindEverything() {
 }  // namespace tensorflow_ext
 
 int main() {
-  for (int size : {1, 12, 13, 187}) tensorflow_ext::StaysAsItIs(size);
+  for (int size : {1, 12, 13, 187}) tensorflow_ext::DoesNotChange(size);
   tensorflow_ext::ReadersFindEverything();
   if (tensorflow_ext::failures == 0) std::printf("as it should be\n");
   return tensorflow_ext::failures == 0 ? 0 : 1;

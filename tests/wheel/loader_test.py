@@ -53,18 +53,18 @@ def _load(program: pathlib.Path, folder: pathlib.Path, fails: bool = False) -> s
     return printed.splitlines()[-1]
 
 
-def test_that_of_the_version(program: pathlib.Path, folder: pathlib.Path) -> None:
+def test_library_of_the_version(program: pathlib.Path, folder: pathlib.Path) -> None:
     _add(folder, "2.0", b"of another TensorFlow")
     _add(folder, MINOR)
     assert _load(program, folder) == f"TensorFlow {tf.__version__} has TfExt>Relu"
 
 
-def test_others_alone(program: pathlib.Path, folder: pathlib.Path) -> None:
+def test_only_other_versions(program: pathlib.Path, folder: pathlib.Path) -> None:
     for version in ("2.9", "2.10"):
         _add(folder, version, b"")
     (folder / "cmake").mkdir()
     said = _load(program, folder, fails=True)
-    assert f"this process has TensorFlow {tf.__version__}, and tensorflow_ext" in said
+    assert f"this process has TensorFlow {tf.__version__}, but tensorflow_ext" in said
     assert f"in {folder} has libraries for TensorFlow 2.9, 2.10: use one" in said
     assert f"that is built for {MINOR}" in said
 
@@ -73,7 +73,7 @@ def test_none(program: pathlib.Path, folder: pathlib.Path) -> None:
     assert "has libraries for TensorFlow none" in _load(program, folder, fails=True)
 
 
-def test_one_that_cannot_be_loaded(program: pathlib.Path, folder: pathlib.Path) -> None:
+def test_a_broken_library(program: pathlib.Path, folder: pathlib.Path) -> None:
     _add(folder, MINOR, b"not whole")
     said = _load(program, folder, fails=True)
     assert f"{folder}/{MINOR}/libtensorflow_ext.so: file too short" in said

@@ -73,10 +73,10 @@ def test_two_builds_give_the_same_bytes(
 @pytest.mark.parametrize(
     ("text", "minors", "message"),
     [
-        (None, "2.21", "is no wheel: [Errno 2] No such file"),
-        (b"no zip", "2.21", "is no wheel: File is not a zip file; expected one that"),
-        ({"tensorflow_ext/lib/loader.so": ""}, "2.21", "is for no TensorFlow; expected"),
-        ({"tensorflow_ext/lib/2.20/a.so": ""}, "2.2x", "--minors 2.2x: expected what"),
+        (None, "2.21", "is not a wheel: [Errno 2] No such file"),
+        (b"no zip", "2.21", "is not a wheel: File is not a zip file; expected one that"),
+        ({"tensorflow_ext/lib/loader.so": ""}, "2.21", "supports no TensorFlow; expected"),
+        ({"tensorflow_ext/lib/2.20/a.so": ""}, "2.2x", "--minors 2.2x: expected some of"),
     ],
 )
 def test_check_wheel_called_wrongly(
@@ -141,18 +141,18 @@ def test_requirement(minors: list[str], wanted: str, tmp_path: pathlib.Path) -> 
     assert hatch_hooks.requirement(minors) == wanted
 
 
-def test_what_is_not_built(tmp_path: pathlib.Path) -> None:
+def test_missing_builds(tmp_path: pathlib.Path) -> None:
     with pytest.raises(staging.StagingError, match=r"2\.0/libtensorflow_ext.so: build"):
         make_wheel.make(ROOT, ["2.0"], _headers(), "", tmp_path)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_checkout_alone_is_no_wheel(tmp_path: pathlib.Path) -> None:
+def test_a_checkout_alone_makes_no_wheel(tmp_path: pathlib.Path) -> None:
     """Builds as `pip wheel .` does."""
     staging.stage(ROOT, tmp_path, [], [])
     tmp_path.joinpath(notices.FILE).touch()
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel"]
-    assert "./run wheel makes it" in commands.run(*build, cwd=tmp_path, fails=True)
+    assert "use ./run wheel" in commands.run(*build, cwd=tmp_path, fails=True)
 
 
 # The order matters, because the last one removes everything.

@@ -66,7 +66,7 @@ def test_without_the_library(tmp_path: pathlib.Path) -> None:
     )
     assert done.returncode == 1
     assert "there is no op 'TfExt>" in done.stderr
-    assert "load it by Env::LoadDynamicLibrary" in done.stderr
+    assert "load it with Env::LoadDynamicLibrary" in done.stderr
 
 
 def test_faults_are_noticed(tmp_path: pathlib.Path) -> None:

@@ -56,7 +56,7 @@ def test_writes(tmp_path: pathlib.Path) -> None:
         ("--java", "ops.srcjar", "ops.srcjar"),
     ],
 )
-def test_replaces_its_own_files_alone(
+def test_replaces_only_its_own_files(
     option: str, file: str, foreign: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Writes nothing if one of the files is not its own."""
@@ -72,12 +72,15 @@ def test_replaces_its_own_files_alone(
         path.unlink()
     (tmp_path / foreign).write_text("by hand\n")
     refused = _refused(capsys, *arguments)
-    assert f"--write {tmp_path / foreign}: it was not written by this command" in refused
+    assert (
+        f"--write {tmp_path / foreign}: the file exists and was not written by this command"
+        in refused
+    )
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / foreign]
     assert (tmp_path / foreign).read_text() == "by hand\n"
 
 
-def test_what_cannot_be_written(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unwritable_paths(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     nowhere = tmp_path / "none" / "ops.h"
     refused = _refused(capsys, "--cxx", "--write", str(nowhere))
     assert f"{nowhere}: No such file or directory." in refused

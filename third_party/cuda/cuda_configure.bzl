@@ -129,11 +129,11 @@ def _cuda_configure_impl(ctx):
     toolkit = _find_toolkit(ctx, nvcc) if nvcc else "no nvcc found"
     if type(toolkit) == "string":
         if wanted == "yes":
-            fail(("CUDA was asked for: %s. Set CUDA_HOME to a whole toolkit, or let " +
+            fail(("TENSORFLOW_EXT_CUDA=yes: %s. Set CUDA_HOME to a complete toolkit, or let " +
                   "`./run build --cuda=yes` install one into .venv.") % toolkit)
         if nvcc:
             # buildifier: disable=print
-            print("CUDA is left aside: %s" % toolkit)
+            print("CUDA is skipped: %s" % toolkit)
         _without_cuda(ctx)
         return
     ctx.symlink(toolkit.include, "include")

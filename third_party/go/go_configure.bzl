@@ -45,7 +45,7 @@ def _go_configure_impl(ctx):
     if not go:
         if why != "no go on PATH":
             # buildifier: disable=print
-            print("Go is left aside: %s" % why)
+            print("Go is skipped: %s" % why)
         ctx.file("defs.bzl", _DEFS.format(environ = "{}", go = "", have_go = False, chosen = "otherwise"))
         return
     library = ctx.path(Label("@local_config_tf//:libtensorflow_cc.so.2")).realpath

@@ -63,7 +63,7 @@ def _java_configure_impl(ctx):
         return
     if _version(ctx, programs[1]) < 17:
         # buildifier: disable=print
-        print("Java is left aside: %s is older than 17" % programs[1])
+        print("Java is skipped: %s is older than 17" % programs[1])
         _write(ctx)
         return
     jars = [entry for entry in folder.readdir() if entry.basename.endswith(".jar")]

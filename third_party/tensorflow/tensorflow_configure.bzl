@@ -81,8 +81,8 @@ def _tensorflow_configure_impl(ctx):
     python = find_python(ctx)
     found = ctx.execute([python, "-I", "-c", _FIND_TENSORFLOW])
     if found.return_code:
-        fail(("no TensorFlow for %s: %s. `./run build` makes .venv with one; " +
-              "--repo_env=TF_PYTHON=/path/to/python names another interpreter.") %
+        fail(("no TensorFlow for %s: %s. `./run build` makes a .venv with TensorFlow; " +
+              "--repo_env=TF_PYTHON=/path/to/python selects another interpreter.") %
              (python, found.stderr.strip()))
     directory, version = found.stdout.strip().split("\n")
     checked = check_version(version, ctx.read(_VERSIONS))
@@ -93,7 +93,7 @@ def _tensorflow_configure_impl(ctx):
     for name in ["include"] + _LIBRARIES:
         path = directory + "/" + name
         if not ctx.path(path).exists:
-            fail("TensorFlow %s of %s is not complete: no %s" % (version, python, path))
+            fail("TensorFlow %s of %s is incomplete: %s is missing" % (version, python, path))
         ctx.symlink(path, name)
     settings = compiler_settings(version)
     ctx.file("info.bzl", "TF_VERSION = \"%s\"\n" % version)

@@ -48,9 +48,9 @@ def check_version(version, list_of_versions):
         ) % (version, tested[0], ", ".join(tested)))
     if _minor(version) > _minor(tested[-1]):
         return struct(error = "", warning = (
-            "TensorFlow %s is newer than %s, the last that is tested here. Where it does " +
-            "not compile, tensorflow_ext/base/compatibility.h and " +
-            "third_party/tensorflow/versions.bzl are the files to change."
+            "TensorFlow %s is newer than %s, the last tested version. If something does not " +
+            "compile, change tensorflow_ext/base/compatibility.h and " +
+            "third_party/tensorflow/versions.bzl."
         ) % (version, tested[-1]))
     return struct(error = "", warning = "")
 

@@ -3,18 +3,18 @@
 
 REASONS = {
     "python": {
-        "works with control flow of TensorFlow 1 only": (
+        "works only with TensorFlow 1 control flow": (
             "TensorArrayConcat TensorArrayConcatV2 TensorArrayConcatV3 TensorArrayGather "
             "TensorArrayGatherV2 TensorArrayGatherV3 TensorArrayRead TensorArrayReadV2 "
             "TensorArrayReadV3 TensorArrayScatter TensorArrayScatterV2 TensorArrayScatterV3 "
             "TensorArraySplit TensorArraySplitV2 TensorArraySplitV3 TensorArrayWrite "
             "TensorArrayWriteV2 TensorArrayWriteV3"
         ),
-        "counts as a constant": (
+        "treated as a constant": (
             "CTCGreedyDecoder DrawBoundingBoxes ExtractGlimpse HSVToRGB LinSpace "
             "RaggedRange Range SparseConcat TensorListConcatLists"
         ),
-        "the gradient op counts as a constant": (
+        "the gradient op is treated as a constant": (
             "FakeQuantWithMinMaxArgs FakeQuantWithMinMaxArgsGradient FakeQuantWithMinMaxVars "
             "FakeQuantWithMinMaxVarsGradient FakeQuantWithMinMaxVarsPerChannel "
             "FakeQuantWithMinMaxVarsPerChannelGradient ResizeBilinear ResizeBilinearGrad "
@@ -23,7 +23,7 @@ REASONS = {
         "complex operands are not conjugated": (
             "MulNoNan SegmentProd TridiagonalSolve UnsortedSegmentProd Xdivy Xlog1py Xlogy"
         ),
-        "fails for int64 axes where it does not know the shape": "ConcatV2 Max Mean Min Prod Sum",
+        "fails for int64 axes if the shape is unknown": "ConcatV2 Max Mean Min Prod Sum",
         "divides by the count of an empty segment": (
             "SegmentMax SegmentMean SegmentMin UnsortedSegmentMax UnsortedSegmentMin"
         ),
@@ -31,37 +31,37 @@ REASONS = {
             "ScatterNd ScatterNdNonAliasingAdd TensorScatterAdd TensorScatterSub "
             "TensorScatterUpdate"
         ),
-        "none by the value that pads": (
+        "none for the padding value": (
             "MatrixDiagPartV2 MatrixDiagPartV3 MatrixDiagV2 MatrixDiagV3 PadV2"
         ),
-        "an fft_length of 1, or that crops": "IRFFT IRFFT2D RFFT RFFT2D",
+        "fft_length is 1, or crops the input": "IRFFT IRFFT2D RFFT RFFT2D",
         "needs static inner shapes": "IsotonicRegression Qr SparseMatrixMatMul Svd",
-        "takes the mean inside the variance for a constant": (
+        "treats the mean inside the variance as a constant": (
             "FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3"
         ),
-        "zeros where the maxima are as many as the pixels": "MaxPool MaxPool3D MaxPoolV2",
+        "zeros if there are as many maxima as pixels": "MaxPool MaxPool3D MaxPoolV2",
         "MatrixSetDiag refuses bands of matrices of unknown size": (
             "MatrixDiagPartV2 MatrixDiagPartV3"
         ),
-        "counts rows for values": "RaggedTensorFromVariant RaggedTensorToVariant",
-        "no variants in a matrix": "RaggedTensorFromVariant RaggedTensorToVariant",
+        "confuses rows with values": "RaggedTensorFromVariant RaggedTensorToVariant",
+        "no matrices of variants": "RaggedTensorFromVariant RaggedTensorToVariant",
         "repeated indices": "TensorListScatter TensorListScatterV2",
-        "repeated indices: gives every row the gradient, the last one is there": ("DynamicStitch"),
-        "takes bands as V3 aligns them by default": "MatrixDiagV2 MatrixSetDiagV2",
-        "transposes where the adjoint is needed": "MatrixSolveLs MatrixSquareRoot",
-        "wants a gradient of every component": "OptionalFromValue OptionalGetValue",
-        "where an operand is empty: memory that nothing was written to": (
-            "Conv3D DepthwiseConv2dNative"
+        "repeated indices: every row gets the gradient, but only the last one is in the result": (
+            "DynamicStitch"
         ),
+        "assumes the default band alignment of V3": "MatrixDiagV2 MatrixSetDiagV2",
+        "transposes where the adjoint is needed": "MatrixSolveLs MatrixSquareRoot",
+        "needs a gradient for every component": "OptionalFromValue OptionalGetValue",
+        "an empty operand: uninitialized memory": ("Conv3D DepthwiseConv2dNative"),
         "0 at the zeros; complex operands are not conjugated": "Cumprod",
-        "NaN at 0 to the 0": "Pow",
-        "a condition that is no boolean": "StatelessIf",
+        "NaN for 0 to the power of 0": "Pow",
+        "a condition that is not a boolean": "StatelessIf",
         "a variable that changes its shape": "StatelessWhile",
         "adds int32 to the indices": "TopKV2",
-        "also returns a gradient by an input k, which TopK has not": "TopK",
-        "at 0 it is 1/2; Python says 1": "BesselI1",
-        "by mean and stddev, near bounds": "StatelessParameterizedTruncatedNormal",
-        "by way of BesselI1' at 0": "BesselI0",
+        "also returns a gradient for an input k, which TopK does not have": "TopK",
+        "it is 1/2 at 0, but Python returns 1": "BesselI1",
+        "for mean and stddev, near the bounds": "StatelessParameterizedTruncatedNormal",
+        "because of BesselI1' at 0": "BesselI0",
         "complex: not conjugated; singular: inverts the matrix": "MatrixDeterminant",
         "divides by 1 - x = 0": "Spence",
         "divides by a norm of 0": "EuclideanNorm",
@@ -71,21 +71,21 @@ REASONS = {
         "ignores batch_dims": "ResourceGather",
         "ignores the gradients of the gates": "BlockLSTM",
         "in the second output": "SoftmaxCrossEntropyWithLogits",
-        "its second order knows no explicit padding": "MaxPool",
-        "labels that broadcast": "SoftmaxCrossEntropyWithLogits",
-        "lacks elements of the operand's pattern": "SparseMatrixSparseMatMul",
-        "leaves out the sign of complex matrices": "LogMatrixDeterminant",
-        "leaves the erased key in the gradient": "TensorMapErase",
+        "the second order ignores explicit padding": "MaxPool",
+        "broadcast labels": "SoftmaxCrossEntropyWithLogits",
+        "misses elements of the operand's sparsity pattern": "SparseMatrixSparseMatMul",
+        "ignores the sign of complex matrices": "LogMatrixDeterminant",
+        "the gradient still has the erased key": "TensorMapErase",
         "lists of other shapes": "TensorListStack",
         "needs static shapes with a negative batch_dims": "GatherV2",
-        "no gradient of the factors": "SparseMatrixAdd",
-        "no kernel of its gradient op for int32": "MaxPoolWithArgmax",
-        "none by a and b": "Betainc",
-        "none by scale and translation": "ScaleAndTranslate",
-        "none by transforms": "ImageProjectiveTransformV2",
-        "none by transforms and fill_value": "ImageProjectiveTransformV3",
-        "none by x": "Zeta",
-        "none of half images": "ResizeBicubic",
+        "none for the factors": "SparseMatrixAdd",
+        "its gradient op has no kernel for int32": "MaxPoolWithArgmax",
+        "none for a and b": "Betainc",
+        "none for scale and translation": "ScaleAndTranslate",
+        "none for transforms": "ImageProjectiveTransformV2",
+        "none for transforms and fill_value": "ImageProjectiveTransformV3",
+        "none for x": "Zeta",
+        "none for half images": "ResizeBicubic",
         "none with fast=False": "MatrixSolveLs",
         "not conjugated": "SparseMatrixAdd",
         "not conjugated, not summed over broadcast axes": "XlaEinsum",
@@ -93,37 +93,37 @@ REASONS = {
         "repeated indices, a list that grows": "TensorListScatterIntoExistingList",
         "repeated indices, other shapes": "TensorListGather",
         "scalar values or indices, repeated indices": "SparseToDense",
-        "second order: that of Cumprod": "Prod",
+        "second order: the gradient of Cumprod is wrong": "Prod",
         "sums over the wrong axes of a broadcast default": "RaggedTensorToTensor",
-        "takes all of a complex upstream gradient": "SquaredDifference",
+        "uses the whole complex upstream gradient": "SquaredDifference",
         "the gradient of ScatterNd drops bad_indices_policy": "GatherNd",
-        "works on nodes of its debugger only": "DebugGradientIdentity",
+        "works only on nodes of TensorFlow's debugger": "DebugGradientIdentity",
     },
     "client": {
         "int64 axes or indices": "BroadcastTo Max Min Pad PadV2 Prod Slice StridedSlice Sum",
         "complex operands are not conjugated": "Acos Atan PartitionedCall Prod SquaredDifference",
-        "Real, Imag, Complex without their result's type": "Angle Complex Imag Real",
+        "Real, Imag and Complex lack their result type": "Angle Complex Imag Real",
         "drops bad_indices_policy": "GatherNd ScatterNd ScatterNdNonAliasingAdd",
         "drops explicit_paddings": "MaxPool",
         "NaN at 0": "Pow",
-        "an int32 where a floating input is due": "QuantizeAndDequantizeV4",
+        "an int32 instead of a floating input": "QuantizeAndDequantizeV4",
         "drops all attributes": "LRN",
         "drops explicit_paddings and dilations": "Conv2D",
-        "fails by the boxes of images of whole numbers": "CropAndResize",
+        "fails for the boxes if the images are integers": "CropAndResize",
         "fails for half images": "ResizeBicubic",
         "fails for ids of int16": "UnsortedSegmentSum",
         "fails for images other than float": "ScaleAndTranslate",
-        "float only": "SoftmaxCrossEntropyWithLogits",
-        "int64 axes; the process ends by a segmentation fault": "Mean",
-        "int64 axis; the process ends by a segmentation fault": "ConcatV2",
+        "only float": "SoftmaxCrossEntropyWithLogits",
+        "int64 axes: the process crashes with a segmentation fault": "Mean",
+        "int64 axis: the process crashes with a segmentation fault": "ConcatV2",
         "negative or int64 axis": "GatherV2",
-        "none by the scale": "ScaleAndTranslate",
-        "none by the value that pads": "PadV2",
+        "none for the scale": "ScaleAndTranslate",
+        "none for the padding value": "PadV2",
         "not summed over broadcast axes": "Atan2",
         "ops without a function gradient": "PartitionedCall",
-        "repeated indices: gives every row the gradient": "DynamicStitch",
-        "right for matrices only": "LogSoftmax",
-        "takes the gradient of a resource for float": "StatefulPartitionedCall",
+        "repeated indices: every row gets the gradient": "DynamicStitch",
+        "only correct for matrices": "LogSoftmax",
+        "assumes that the gradient of a resource is float": "StatefulPartitionedCall",
     },
     "function": {
         "complex operands are not conjugated": (
@@ -131,22 +131,22 @@ REASONS = {
             "Reciprocal Rsqrt Sigmoid Sin Sinh Sqrt Square SquaredDifference Tan Tanh Xdivy "
             "Xlog1py Xlogy"
         ),
-        "int32 axes or indices only": (
+        "only int32 axes or indices": (
             "BroadcastTo ConjugateTranspose ExpandDims Fill GatherNd Max Min Reshape "
             "ReverseV2 Slice StridedSlice StridedSliceGrad Transpose"
         ),
-        "Real, Imag, Complex of one type with their operand": "Angle Complex Imag Real",
+        "gives Real, Imag and Complex the type of their operand": "Angle Complex Imag Real",
         "no complex operands": "BatchMatMul BatchMatMulV2 MatMul",
-        "int32 axes or indices only, none negative": "Mean Sum",
+        "only int32 axes or indices, none negative": "Mean Sum",
         "multiplies where it must divide": "Acosh Asinh",
         "no empty tensors": "Mean Sum",
         "no keep_dims": "Max Min",
         "not conjugated": "Acosh Asinh",
-        "by those of the ops in the function": "PartitionedCall",
+        "because of the ops in the function": "PartitionedCall",
         "drops bad_indices_policy": "GatherNd",
         "drops explicit_paddings": "MaxPool",
         "drops explicit_paddings and dilations": "Conv2D",
-        "takes 2 arguments where the op asks for 4": "MaxPoolGrad",
-        "takes a size of -1 for a number": "Slice",
+        "takes 2 arguments, but the op has 4": "MaxPoolGrad",
+        "does not treat a size of -1 as 'the rest'": "Slice",
     },
 }

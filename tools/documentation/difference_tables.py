@@ -38,8 +38,8 @@ TABLES = {
     "function_wrong": ("TensorFlow's function registry gives another gradient", _FUNCTION),
     "function_fails": ("TensorFlow's function registry fails", _FUNCTION),
     "on_the_way": (
-        "An output on the way to another, at x = 1",
-        "second output | as it is | with Identity | Python",
+        "One output depends on another, at x = 1",
+        "second output | unchanged | with Identity | Python",
     ),
 }
 _NONE = "Python has no gradient until `import tensorflow_ext`"
@@ -95,9 +95,9 @@ def markdown(data: Mapping[str, Any]) -> str:
     lines = [
         "## All differences",
         "",
-        f"With TensorFlow {newest['tensorflow']}. The client gradients are those of "
-        f"{newest['client_cases']} cases of {newest['client_ops']} ops; this library's stand in "
-        f"for those of {newest['stand_ins']} ops. The function gradients are those of "
+        f"With TensorFlow {newest['tensorflow']}. The client gradients come from "
+        f"{newest['client_cases']} cases of {newest['client_ops']} ops; this library replaces "
+        f"those of {newest['stand_ins']} ops. The function gradients come from "
         f"{newest['function_cases']} cases of {newest['function_ops']} ops.",
         "",
     ]
@@ -109,11 +109,11 @@ def markdown(data: Mapping[str, Any]) -> str:
         if table == "python_fails":
             lines += [f"### {_NONE}", "", *textwrap.wrap(", ".join(newest["python_none"]), 100)]
             others = ", ".join(newest["not_in_python"])
-            lines += ["", f"In C and C++ alone, because functions of the graph make it: {others}."]
+            lines += ["", f"Only in C and C++, because graph functions compute it: {others}."]
             lines += [""]
     versions = data["by_version"]["versions"]
     lines += ["### Between versions of TensorFlow", ""]
-    lines += ["A cell is the op's worst case; in an empty one nothing differs.", ""]
+    lines += ["A cell is the op's worst case; it is empty if nothing differs.", ""]
     for table, rows in data["by_version"]["tables"].items():
         lines += [f"**{_HEADINGS[table]}**", "", *_table(" | ".join(["op", *versions]), rows)]
     return "\n".join(lines)

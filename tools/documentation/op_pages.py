@@ -78,19 +78,19 @@ def _index() -> str:
     rows, rest, told = map("\n".join, (functions, parts, texts))
     return (
         f"# The {len(ops())} ops\n\n"
-        "Each but the last ones has kernels for the CPU, for CUDA and for XLA, a "
-        "gradient in C++ to second order, a shape function and a rule for "
+        "Each op, except those in the last table, has kernels for the CPU, CUDA and XLA, a "
+        "gradient in C++ up to second order, a shape function and a rule for "
         f"`tf.vectorized_map`. The registered names begin with `{_NAMESPACE}`.\n\n"
         '<div class="filter" data-filter="ops" markdown>\n\n'
         "## With a function of `tensorflow_ext`\n\n"
-        f"| op | function | what it is |\n|---|---|---|\n{rows}\n\n"
+        f"| op | function | description |\n|---|---|---|\n{rows}\n\n"
         "## Parts of gradients\n\n"
-        "`tensorflow_ext.raw_ops` has these, and all others.\n\n"
-        f"| op | what it is |\n|---|---|\n{rest}\n\n"
-        "## What tells of graphs and models\n\n"
-        "For clients that run ops and call no functions of a library. They compute "
-        "no numbers, run on the CPU and have no gradient.\n\n"
-        f"| op | what it is |\n|---|---|\n{told}\n\n</div>\n"
+        "`tensorflow_ext.raw_ops` has these and all other ops.\n\n"
+        f"| op | description |\n|---|---|\n{rest}\n\n"
+        "## Information about graphs and models\n\n"
+        "These ops are for clients that run ops but cannot call functions of a library. They "
+        "compute no numbers, run on the CPU and have no gradient.\n\n"
+        f"| op | description |\n|---|---|\n{told}\n\n</div>\n"
     )
 
 
@@ -170,10 +170,10 @@ class _Page:
             return ""
         file = f"ops/plots/{self._name}.svg"
         self._files[file] = plots.draw(self._name, self._op_def, what)
-        alternative = f"{self._op} and its gradient by {what.along}{what.remark}"
+        alternative = f"{self._op} and its gradient for {what.along}{what.remark}"
         return (
             f"## Plot\n\n![{alternative}](plots/{self._name}.svg){{ .plot }}\n\n"
-            f"The value, and the gradient by `{what.along}`{what.remark}, in double."
+            f"The value and the gradient for `{what.along}`{what.remark}, in double."
         )
 
     def _signature(self) -> str:
@@ -236,7 +236,7 @@ class _Page:
 
     def _gradient(self) -> str:
         if self._op in raw_ops.TEXT_OPS:
-            return "## Gradient\n\nIt has no gradient: it computes no numbers."
+            return "## Gradient\n\nThis op has no gradient, because it computes no numbers."
         try:
             explanation = self._explanation()
         except _explain.ExplainError as error:
@@ -258,7 +258,7 @@ class _Page:
         alternative = html.escape(f"The gradient of {self._op}, drawn")
         drawing = f"drawings/{self._name}.svg"
         return (
-            f"## Gradient\n\nWhat every client runs, for {attributes}:\n\n"
+            f"## Gradient\n\nEvery client runs this, for {attributes}:\n\n"
             f"```text\n{lines}\n```\n\n{reused}"
             f"[![{alternative}]({drawing}){{ .drawing }}]({drawing})\n\n"
             f"`{command}` prints this for other attributes."
@@ -271,7 +271,7 @@ class _Page:
             f"| {provider.client} | {_text(str(provider), self._op)} |"
             for provider in _explain_clients.providers(self._op)
         )
-        return f"## Clients\n\n| client | whose gradient it takes |\n|---|---|\n{rows}"
+        return f"## Clients\n\n| client | provider of the gradient |\n|---|---|\n{rows}"
 
     def _speed(self) -> str:
         tables = benchmark_rows.tables_of(short_name(self._op))
@@ -285,7 +285,7 @@ class _Page:
         )
         return (
             "## Speed\n\n"
-            "*ratio*: our time over the rival's, below 1 we are faster "
+            "*ratio*: our time divided by the rival's; below 1, we are faster "
             f"([how this was measured](../benchmarks.md)).\n\n{shown}"
         )
 
@@ -297,9 +297,9 @@ class _Page:
         rows = "\n".join(_case_row(case) for case in cases)
         table = f"| case | types | inputs | attributes |\n|---|---|---|---|\n{rows}"
         return (
-            f"## Cases\n\nEvery client runs these, of [{path.name}]({relative}), "
+            f"## Cases\n\nEvery client runs these cases from [{path.name}]({relative}), "
             "in every type that they name "
-            "([what is compared](../../tests/clients/README.md)).\n\n"
+            "([how they are compared](../../tests/clients/README.md)).\n\n"
             f"{_folded(f'{len(cases)} cases', table)}"
         )
 

@@ -28,18 +28,18 @@ def _cells(row: coverage.Row) -> list[str]:
     if row.python_stock:
         python = "TensorFlow's"
         if row.op in _fixing.FIXED:
-            python = "TensorFlow's, ours by fix()"
+            python = "TensorFlow's, ours after fix()"
     else:
         python = "ours" if row.python else "none"
     client, function = "none", "none"
     if row.client:
         client = "ours" if _BITS.CLIENT_BRIDGED in bits else "TensorFlow's"
         if row.stands_in:
-            client = "ours, for TensorFlow's"
+            client = "ours, replaces TensorFlow's"
     if row.function:
         function = "ours" if _BITS.FUNCTION_OWN in bits else "TensorFlow's"
         if _BITS.FUNCTION_STANDS_IN in bits:
-            function = "ours, for TensorFlow's"
+            function = "ours, replaces TensorFlow's"
     return [python, client, function, "yes" if row.second else "no"]
 
 
@@ -51,14 +51,14 @@ def _page(rows: list[coverage.Row], own: int) -> str:
         )
         reasons = html.escape("; ".join(row.reasons))
         lines.append(f"<tr><td><code>{row.op}</code></td>{cells}<td>{reasons}</td></tr>")
-    headings = "".join(f"<th>{name}</th>" for name in (*_COLUMNS, "why not"))
+    headings = "".join(f"<th>{name}</th>" for name in (*_COLUMNS, "why it is missing"))
     body = "\n".join(lines)
     return (
         "---\nhide: [navigation, toc]\n---\n\n# TensorFlow's ops\n\n"
-        f"TensorFlow {tf.__version__}: of its ops, {len(rows)} have a gradient in some "
-        f"client; {own} of these have one from this library, so that C, C++ and the "
-        "function runtime differentiate what so far only Python could, or get right "
-        "what was wrong ([known differences](known_differences.md)). "
+        f"In TensorFlow {tf.__version__}, {len(rows)} ops have a gradient in some client. "
+        f"This library provides one for {own} of them: C, C++ and the function runtime now "
+        "differentiate ops that only Python could, and wrong gradients are fixed "
+        "([known differences](known_differences.md)). "
         "`./run coverage` counts them.\n\n"
         '<div class="filter" data-filter="ops" data-choices='
         f"'{json.dumps({'ours somewhere': 'ours', 'none somewhere': 'none'})}'>\n"

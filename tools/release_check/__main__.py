@@ -3,11 +3,11 @@
 
     ./run release-check [--list] [--only STEP...] [--restart]
 
-It checks the commit that is checked out, in a clone of its own in the cache: what is
-not committed is left out, and one may go on working. A step that passed for this commit
-is not run again, so an interrupted check goes on where it was. At the end
-out/release_check.md has the table; what was not run keeps its row. Exit status: 0,
-nothing failed; 1, something did; 2, wrong arguments; 130, interrupted.
+It checks the current commit, in its own clone in the cache: uncommitted changes are
+ignored, and you can keep working meanwhile. Steps that have passed for this commit do
+not run again, so an interrupted check continues where it stopped. It writes a table to
+out/release_check.md; steps that did not run keep their rows. Exit status: 0, nothing
+failed; 1, a step failed; 2, wrong arguments; 130, interrupted.
 """
 
 import argparse
@@ -39,14 +39,14 @@ def _git(*arguments: str, folder: pathlib.Path = _ROOT) -> str:
         )
     except FileNotFoundError as error:
         raise GitError(
-            "no git, whose last commit is what is checked; expected it on PATH "
+            "no git on PATH; it is needed to check the last commit "
             "(Debian, Ubuntu: sudo apt-get install git)"
         ) from error
     if done.returncode:
         said = done.stderr.strip().partition("\n")[0].removeprefix("fatal: ")
         raise GitError(
             f"git {arguments[0]} in {folder}: {said or done.returncode}; expected a "
-            "checkout with a commit, which is what is checked"
+            "checkout with a commit to check"
         )
     return done.stdout.strip()
 
@@ -97,16 +97,16 @@ def run_all(
         hours = sum(expected.values()) / 3600
         most = sum(step.gigabytes for step in left if not step.clean)
         shown.say(
-            f"{len(left)} of {len(chosen)} steps are to be run, about {hours:.1f} h; "
-            f"they need up to {most:.0f} GB of disk, {steps.disk_left(tree):.0f} GB "
-            f"are free in {tree}"
+            f"{len(left)} of {len(chosen)} steps will run, about {hours:.1f} h; they need "
+            f"up to {most:.0f} GB of disk, and {steps.disk_left(tree):.0f} GB are free in "
+            f"{tree}"
         )
         for step in left:
             shown.begin(step, state)
             try:
                 result = runner.run(step, tree, state, shown.look)
             except runner.Interrupted:
-                shown.end(step, runner.INTERRUPTED, "run this again to go on")
+                shown.end(step, runner.INTERRUPTED, "run this again to continue")
                 return False
             shown.end(step, report.result_of(step, state), result.shown)
             if result.status == runner.PASSED:
@@ -128,7 +128,7 @@ def main(arguments: Sequence[str]) -> int:
         description=__doc__.partition("\n\n")[2],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--list", action="store_true", help="the steps, and what is known")
+    parser.add_argument("--list", action="store_true", help="list the steps and their last results")
     parser.add_argument("--only", nargs="+", default=[], metavar="STEP")
     parser.add_argument("--restart", action="store_true", help="run passed steps again")
     options = parser.parse_args(arguments)
@@ -154,11 +154,11 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            parser.error("another release check is running; it is to end first")
+            parser.error("another release check is running; wait until it has ended")
         if options.restart:
             state.forget()
         if _git("status", "--porcelain", "--untracked-files=no"):
-            print("what is not committed is not checked", file=sys.stderr)
+            print("uncommitted changes are not checked", file=sys.stderr)
         tree = folder / "tree"
         clone(_ROOT, commit, tree)
         for number in (signal.SIGTERM, signal.SIGHUP):

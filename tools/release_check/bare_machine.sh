@@ -9,23 +9,23 @@ usage() {
 Usage: tools/release_check/bare_machine.sh [--suite=SUITE] [--folder=FOLDER] [--keep]
                                            [--with=FILE] [COMMAND]...
 
-Makes the root of a Debian or Ubuntu with Python 3 and ca-certificates in it and nothing
-else, puts a clone of the last commit of this checkout there, and runs each COMMAND in it,
-as root, in a mount and a process namespace of its own: nothing that it starts outlives it.
-The commands without arguments: ./run doctor, ./run demo, ./run test, in that order.
-The last lines are a table of them; exits 1 if one failed.
+Makes a root file system of Debian or Ubuntu that contains only Python 3 and
+ca-certificates, clones the last commit of this checkout into it, and runs each COMMAND
+there as root, in its own mount and process namespace: no process outlives it. Without
+arguments, the commands are ./run doctor, ./run demo and ./run test, in this order.
+The last lines are a table of the results; exits with 1 if a command failed.
 
   --suite=SUITE    bookworm (Debian 12, Python 3.11; the default), trixie (Debian 13,
                    Python 3.13), jammy (Ubuntu 22.04, Python 3.10) or noble (Ubuntu
                    24.04, Python 3.12)
-  --folder=FOLDER  where the root is made, 15 GB (default: a folder below TMPDIR);
-                   one that is there already is used as it is
-  --keep           leave it there
-  --with=FILE      is copied beside the clone: ../FILE for the commands
+  --folder=FOLDER  the folder of the root, 15 GB (default: a new folder in TMPDIR); an
+                   existing root is used as it is
+  --keep           keep the folder
+  --with=FILE      copy FILE next to the clone: ../FILE for the commands
 
-Needs root, debootstrap, and a mirror (DEBIAN_MIRROR, UBUNTU_MIRROR) and PyPI within reach.
-What pip and other clients take from the environment (PIP_*, *_PROXY, SSL_CERT_FILE and the
-like) holds there too.
+Needs root, debootstrap, and access to a mirror (DEBIAN_MIRROR, UBUNTU_MIRROR) and PyPI.
+The environment of pip and other clients (PIP_*, *_PROXY, SSL_CERT_FILE, ...) also applies
+there.
 HELP
 }
 
@@ -121,7 +121,7 @@ esac
 [[ -z $WITH || -f $WITH ]] || die "--with=$WITH: there is no such file."
 [[ $(id -u) == 0 ]] || die "only root may make a root file system: sudo $0 ..."
 command -v debootstrap >/dev/null ||
-  die "no debootstrap. Install it (Debian, Ubuntu: sudo apt-get install debootstrap)."
+  die "debootstrap is missing. Install it (Debian, Ubuntu: sudo apt-get install debootstrap)."
 if [[ -z $FOLDER ]]; then
   FOLDER=$(mktemp -d "${TMPDIR:-/tmp}/bare_machine.XXXXXX")
   chmod 755 "$FOLDER"
@@ -129,7 +129,7 @@ fi
 $KEEP || trap 'rm -rf --one-file-system "$FOLDER"' EXIT
 if [[ ! -f $FOLDER/.made-by-bare-machine ]]; then
   [[ ! -d $FOLDER || -z $(ls -A "$FOLDER") ]] ||
-    die "$FOLDER holds something that this has not made: name an empty folder."
+    die "$FOLDER contains files that this script did not make: name an empty folder."
   say "making a root of $SUITE in $FOLDER"
   make_root "$SUITE" "$FOLDER"
 fi

@@ -43,7 +43,7 @@ done
 FOUND=$("$VENV/bin/python" -c 'from importlib.metadata import distributions
 print(next((f"{d.version}" for d in distributions()
   if d.metadata["Name"] in ("tensorflow_cpu", "tensorflow-cpu", "tf_nightly_cpu", "tf-nightly-cpu")), ""))')
-[[ -n $FOUND ]] || fail "the registry has none newer than $NEWEST."
+[[ -n $FOUND ]] || fail "the registry has no version newer than $NEWEST."
 # tf_keras depends on the TensorFlow that it is for: install it without dependencies.
 grep -v '^tf_keras\|^#' requirements/tools.in |
   xargs "$VENV/bin/python" -m pip install --disable-pip-version-check --quiet --no-compile
@@ -63,12 +63,12 @@ status=${PIPESTATUS[0]}
 set -e
 if [[ $status != 0 ]]; then
   error=$(grep -m1 -oE '^[^ ]+:[0-9]+:[0-9]+: error: .*' "$log" || tail -1 "$log")
-  fail "does not build: $error. What differs between versions belongs into" \
+  fail "does not build: $error. Handle differences between versions in" \
     "tensorflow_ext/base/compatibility.h and third_party/tensorflow."
 fi
 if ! run_tests //tests/compat/... //tests/python:library_test \
   //tests/python:gradients_test //tests/python:keras_test; then
-  fail "builds; tests fail (above). What differs in Python belongs into" \
+  fail "builds; tests fail (above). Handle differences in Python in" \
     "python/tensorflow_ext/_compatibility.py."
 fi
 printf 'candidate: TensorFlow %s: builds, and the quick tests pass\n' "$FOUND"

@@ -60,7 +60,7 @@ when() {
 
 case_full_venv() {
   small_disk 300 .venv
-  expect full_venv "takes [0-9]+ MB, and the disk of .*/.venv has" "./run build"
+  expect full_venv "needs [0-9]+ MB, but the disk of .*/.venv has" "./run build"
   umount .venv && rmdir .venv
   works full_venv "./run missing >/dev/null"
 }
@@ -77,7 +77,7 @@ case_fills_venv() {
 case_full_cache() {
   small_disk 1 "$CLONE.cache"
   fallocate -l 1M "$CLONE.cache/filled"
-  expect full_cache "takes [0-9]+ MB, and the disk of .*\.cache.* has 0 MB free" \
+  expect full_cache "needs [0-9]+ MB, but the disk of .*\.cache.* has only 0 MB free" \
     "XDG_CACHE_HOME=$CLONE.cache ./run build"
   umount "$CLONE.cache"
   works full_cache "./run build"
@@ -111,7 +111,7 @@ case_killed_pip() {
   local killer="pkill -9 -f '$CLONE/.venv/bin/python -m pip'"
   rm -rf .venv
   when "s: Installing collected" "$killer" 0 &
-  expect killed_pip "failed, for it was ended by SIGKILL" "./run build"
+  expect killed_pip "failed, killed by SIGKILL" "./run build"
   works killed_pip "./run missing >/dev/null"
 }
 
@@ -137,7 +137,7 @@ bazel_server() { cat "$(readlink bazel-out | sed 's#/execroot/.*##')/server/serv
 case_killed_bazel() {
   touch_all
   when "\[[0-9]+ / [0-9]+\]" 'kill -9 $(bazel_server)' 0 &
-  expect killed_bazel "Bazel's server was ended" "XDG_CACHE_HOME=$CLONE.none ./run build"
+  expect killed_bazel "Bazel's server was killed" "XDG_CACHE_HOME=$CLONE.none ./run build"
   git checkout --quiet $INCLUDED
   works killed_bazel "./run build"
 }
@@ -145,7 +145,7 @@ case_killed_bazel() {
 case_interrupted_bazel() {
   touch_all
   when "\[[0-9]+ / [0-9]+\]" 'kill -INT $(pgrep -f "bazel.* build .*//tensorflow_ext:lib" | head -1)' 0 &
-  expect interrupted_bazel "was interrupted: the next call goes on" \
+  expect interrupted_bazel "was interrupted: the next call continues" \
     "XDG_CACHE_HOME=$CLONE.none ./run build"
   git checkout --quiet $INCLUDED
   works interrupted_bazel "./run build"
@@ -158,7 +158,7 @@ touch_all() { echo "// $RANDOM" >>$INCLUDED; }
 
 case_space() {
   git clone --quiet . "$CLONE.with a space"
-  expect space "take no path with a space" "'$CLONE.with a space/run' build"
+  expect space "reject paths that contain a space" "'$CLONE.with a space/run' build"
   works space "mv '$CLONE.with a space' $CLONE.without && $CLONE.without/run help >/dev/null"
 }
 
@@ -166,7 +166,7 @@ case_read_only() {
   mkdir -p "$CLONE.ro"
   mount --bind "$CLONE" "$CLONE.ro"
   mount -o remount,bind,ro "$CLONE.ro"
-  expect read_only "cannot be written, and what is built goes there" "$CLONE.ro/run build"
+  expect read_only "cannot be written, but the build writes there" "$CLONE.ro/run build"
   umount "$CLONE.ro"
   works read_only "./run build"
 }
@@ -174,7 +174,7 @@ case_read_only() {
 case_no_home() {
   local home
   for home in "HOME=/home/nobody/is/here" "-u HOME"; do
-    expect no_home "which is no folder to write to" "env $home ./run build --no_such_flag"
+    expect no_home "it cannot be written, or it contains a space" "env $home ./run build --no_such_flag"
   done
   works no_home "env -u HOME XDG_CACHE_HOME=$HOME/.cache ./run build"
 }

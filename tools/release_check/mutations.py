@@ -3,10 +3,11 @@
 
     PYTHONPATH=tools .venv/bin/python -m release_check.mutations [NAME...] [FLAG...]
 
-mutations.ini has them, each with the tests that must notice it in an everyday run;
-flags go to `bazel test`. A planted file is put back: it must have no changes of its own.
-out/mutations.md gets the table, out/mutations/ a log of each. Exit status 1: one
-survived, did not build or no longer stands in its file, or the tests fail without any.
+mutations.ini lists them, each with the tests that must notice it in an everyday run;
+flags go to `bazel test`. Each file is restored afterwards, so it must have no uncommitted
+changes. The table is out/mutations.md, and the logs are in out/mutations/. Exit status 1:
+a mistake survived, did not build or is no longer in its file, or the tests fail without
+any mistake.
 """
 
 import argparse
@@ -55,7 +56,7 @@ class Mutation:
         if not (root / self.file).is_file():
             return f"there is no {self.file}"
         count = (root / self.file).read_text().count(self.old)
-        return "" if count == 1 else f"its text stands {count} times in {self.file}"
+        return "" if count == 1 else f"its text occurs {count} times in {self.file}"
 
 
 def read(path: pathlib.Path = LIST) -> list[Mutation]:
@@ -111,7 +112,7 @@ def run(root: pathlib.Path, chosen: Sequence[Mutation], flags: Sequence[str] = (
     (root / "out" / "mutations").mkdir(parents=True, exist_ok=True)
     targets = sorted({target for mutation in chosen for target in mutation.tests})
     if _test(root, root / "out" / "mutations" / "without.log", [*flags, *targets])[0]:
-        print("without any mutation the tests fail: out/mutations/without.log says how")
+        print("the tests fail without any mutation: see out/mutations/without.log")
         return 1
     table = ["| mutation | what is wrong | file | noticed by | s |", "|---|---|---|---|--:|"]
     missed = 0
@@ -133,7 +134,7 @@ def main(arguments: Sequence[str]) -> int:
         description=__doc__.partition("\n\n")[2],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="all, if there is none")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="by default all")
     options, flags = parser.parse_known_args(arguments)
     mutations = {mutation.name: mutation for mutation in read()}
     if unknown := sorted(set(options.names) - set(mutations)):
@@ -144,7 +145,7 @@ def main(arguments: Sequence[str]) -> int:
     if subprocess.run(
         ["git", "diff", "--quiet", "HEAD", "--", *files], cwd=root, check=False
     ).returncode:
-        parser.error("a file that is to be planted has changes; commit them first")
+        parser.error("a file of these mutations has uncommitted changes; commit them first")
     return run(root, chosen, flags)
 
 

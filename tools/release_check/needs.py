@@ -52,7 +52,7 @@ def program(name: str) -> Callable[[], str]:
     def why() -> str:
         found = shutil.which(name, path=search_path())
         if not found:
-            return f"no {name} here"
+            return f"{name} is missing"
         return "" if _runs(found) else f"{found} does not run"
 
     return why
@@ -61,9 +61,9 @@ def program(name: str) -> Callable[[], str]:
 def gpu() -> str:
     """An NVIDIA GPU, detected by the files of its driver."""
     if not shutil.which("nvidia-smi"):
-        return "no GPU here (no nvidia-smi)"
+        return "no GPU found (no nvidia-smi)"
     done = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False)
-    return "" if "GPU 0" in done.stdout else "no GPU here (nvidia-smi names none)"
+    return "" if "GPU 0" in done.stdout else "no GPU found (nvidia-smi lists none)"
 
 
 def root() -> str:
@@ -94,6 +94,6 @@ def candidate(minor: str) -> Callable[[], str]:
             versions = _available(package)
             if any(numbers(version) > numbers(minor) for version in versions[:1]):
                 return ""
-        return f"the registry has no TensorFlow newer than {minor}, or is not reached"
+        return f"the registry has no TensorFlow newer than {minor}, or cannot be reached"
 
     return why

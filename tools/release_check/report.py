@@ -15,7 +15,7 @@ from release_check.steps import Step
 _HEAD = """\
 # Release check
 
-`./run release-check` wrote this. A row names the commit that was checked; where that is not
+`./run release-check` wrote this. A row names the commit that was checked; if that is not
 the one at the top, the step has not been run since.
 
 | | |
@@ -54,7 +54,7 @@ def result_of(step: Step, state: State) -> str:
     """The word for the table."""
     status = state[step].status
     if status == FAILED and step.may_fail:
-        return "failed, as it may"
+        return "failed (allowed)"
     return status
 
 

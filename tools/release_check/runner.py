@@ -162,7 +162,7 @@ def why_not(step: Step, tree: pathlib.Path) -> str:
             return why
     left = disk_left(tree)
     if left < step.gigabytes:
-        return f"needs {step.gigabytes:g} GB of disk, {left:.1f} GB are free"
+        return f"needs {step.gigabytes:g} GB of disk, but only {left:.1f} GB are free"
     return ""
 
 

@@ -82,7 +82,7 @@ def _tensorflow(minor: str, default: bool) -> list[Step]:
     old_files = Step(
         "old-files" if default else f"old-files-{minor}",
         f"{run} test {arguments} //tests/compat/...",
-        f"what older versions wrote, with {versions}",
+        f"files of older versions, with {versions}",
         3 if default else 20,
         0.5 if default else 4,
         needed,
@@ -122,7 +122,7 @@ def _machines() -> list[Step]:
         Step(
             f"bare-{suite}",
             f"tools/release_check/bare_machine.sh --suite={suite}",
-            f"./run demo and ./run test on {name} with Python and nothing else",
+            f"./run demo and ./run test on {name} with nothing but Python",
             150,
             15,
             (needs.root, needs.program("debootstrap")),
@@ -137,7 +137,7 @@ def _machines() -> list[Step]:
         Step(
             "failing-machine",
             "tools/release_check/failing_machine.sh",
-            "a full disk, no network, builds that are ended: one sentence each",
+            "a full disk, no network, killed builds: one clear message each",
             30,
             6,
             (needs.root,),
@@ -223,7 +223,7 @@ def steps(root: pathlib.Path) -> list[Step]:
         Step(
             "mutations",
             "./run build --cuda=no && PYTHONPATH=tools .venv/bin/python -m release_check.mutations",
-            "mistakes planted one by one, each noticed by an everyday test",
+            "mistakes planted one at a time, each noticed by an everyday test",
             120,
             4,
             shown=r"^(\d+ of \d+ mutations noticed|\S+: \*\*.*)",

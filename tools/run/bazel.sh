@@ -29,7 +29,7 @@ find_cuda() {
   if [[ -n $NVCC_FOUND ]]; then
     say "GPU kernels by $NVCC_FOUND"
   else
-    say "no nvcc found: building for the CPU alone (--cuda=yes installs nvcc)"
+    say "no nvcc found: building for the CPU only (--cuda=yes installs nvcc)"
   fi
 }
 
@@ -54,8 +54,8 @@ choose_bazel() {
     BAZEL_FLAGS=$(bazel_flags "$version") && return
     found+="$candidate is '$version'. "
   done
-  die "${found:-no bazel here. }Expected Bazel 4 to 8: $BAZELISK, and USE_BAZEL_VERSION" \
-    "chooses."
+  die "${found:-no bazel found. }Expected Bazel 4 to 8: $BAZELISK, and USE_BAZEL_VERSION" \
+    "selects one."
 }
 
 find_bazel() {
@@ -117,9 +117,9 @@ run_bazel() {
   if [[ ! -e $BAZEL_BIN ]]; then # The first build takes much longer.
     name+=-first
     usual=$(usual_seconds "$name")
-    need_space "$HOME" "$(size_of build)" "what is built"
+    need_space "$HOME" "$(size_of build)" "the build"
   fi
-  need_space "$CACHE" 32 "what is compiled"
+  need_space "$CACHE" 32 "the cache of compiled files"
   find_bazel_output
   say "bazel $1$(last_time "$name"); log: $BAZEL_OUTPUT/command.log"
   mkdir -p "$CACHE/times" 2>/dev/null || true # For the progress; optional.
@@ -133,9 +133,9 @@ run_bazel() {
   case $status in
     0) keep_time "$name" $((SECONDS - started)) ;;
     3) ;; # Tests failed, and Bazel has reported them.
-    8) say "bazel $1 was interrupted: the next call goes on where this stopped." ;;
+    8) say "bazel $1 was interrupted: the next call continues where this one stopped." ;;
     37) say "bazel $1 failed. $(full_disk ||
-      echo "Bazel's server was ended: run this again; --jobs=1 takes least memory.")" ;;
+      echo "Bazel's server was killed: run this again; --jobs=1 needs the least memory.")" ;;
     *) say "bazel $1 failed. $(full_disk || echo "The whole log is $BAZEL_OUTPUT/command.log.")" ;;
   esac
   return $status

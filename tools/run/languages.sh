@@ -5,21 +5,21 @@
 # install_go: installs nothing, because the programs need only modules of this tree.
 install_go() {
   command -v go >/dev/null ||
-    say "no go: what is written in Go is left out (https://go.dev/dl has it)"
+    say "no go found: Go programs are skipped (https://go.dev/dl has it)"
 }
 
 # install_rust: fetches the crates of Cargo.lock, so that Bazel builds without a network.
 install_rust() {
   local folder=$VENV/rust made_from oldest version
   if ! command -v cargo >/dev/null; then
-    say "no cargo: what is written in Rust is left out (https://rustup.rs installs it)"
+    say "no cargo found: Rust programs are skipped (https://rustup.rs installs it)"
     return
   fi
   oldest=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
   version=$(rustc --version 2>/dev/null | cut -d ' ' -f 2) || true
   if ! printf '%s\n' "$oldest" "$version" | sort --version-sort --check=quiet; then
-    say "rustc is ${version:-none that runs}: what is written in Rust is left out, for it" \
-      "takes $oldest or newer (https://rustup.rs installs it)"
+    say "rustc is ${version:-not able to run}: Rust programs are skipped, because they need" \
+      "$oldest or newer (https://rustup.rs installs it)"
     return
   fi
   made_from=$(sha256sum Cargo.lock)
@@ -35,13 +35,14 @@ install_rust() {
 install_java() {
   local lock=requirements/java-$TENSORFLOW.txt folder=$VENV/java made_from
   if [[ ! -f $lock ]]; then
-    say "TensorFlow Java has no release of TensorFlow $TENSORFLOW: Java is left out"
+    say "TensorFlow Java has no release for TensorFlow $TENSORFLOW: Java programs are skipped"
     return
   fi
   made_from=$(sha256sum "$lock")
   [[ $(cat "$folder/.made-from" 2>/dev/null) == "$made_from" ]] && return
   if ! type javac mvn >/dev/null 2>&1; then
-    say "no JDK, no Maven: Java is left out (Debian: apt-get install default-jdk maven)"
+    say "no JDK or no Maven found: Java programs are skipped" \
+      "(Debian: apt-get install default-jdk maven)"
     return
   fi
   step maven "installing TensorFlow Java into ${VENV##*/}/java" \

@@ -5,11 +5,11 @@
 # check_checkout: fails early on problems that neither Bazel nor Python's venv can handle.
 check_checkout() {
   [[ $PWD != *[[:space:]:\'\"\\#\$%]* ]] ||
-    die "the checkout is in '$PWD', and Bazel and Python's venv take no path with a space" \
-      "or one of : ' \" \\ # \$ % in it: move it to one without."
+    die "the checkout is in '$PWD', but Bazel and Python's venv reject paths that contain a" \
+      "space or one of : ' \" \\ # \$ %: move it to another path."
   [[ -w . ]] ||
-    die "$PWD cannot be written, and what is built goes there: clone it to a folder of" \
-      "yours (git clone $PWD FOLDER) and run that."
+    die "$PWD cannot be written, but the build writes there: clone it into a folder that" \
+      "you can write (git clone $PWD FOLDER), and use that checkout."
   [[ ! -e $VENV || -w $VENV ]] ||
     die "$VENV belongs to $(stat -c %U "$VENV"): remove it, or run this as" \
       "$(stat -c %U "$VENV")."
@@ -24,8 +24,8 @@ find_home() {
   [[ ! -d $home || ! -w $home || $home == *[[:space:]]* ]] || return 0
   HOME=${TMPDIR:-/tmp}/tensorflow_ext-home-$(id -u)
   export HOME
-  say "HOME is ${home:-not set}, which is no folder to write to (or has a space in" \
-    "it): what is kept for the next time goes to $HOME"
+  say "HOME is ${home:-not set}: it cannot be written, or it contains a space. Files for" \
+    "the next run go to $HOME"
 }
 
 # find_cache: sets CACHE, in a home that exists.
@@ -34,10 +34,10 @@ find_cache() {
   find_home
   [[ $HOME == "$home" ]] || mkdir -m 700 "$HOME" 2>/dev/null ||
     [[ -d $HOME && -O $HOME && ! -L $HOME ]] ||
-    die "$HOME is not to be had either: name a folder, HOME=FOLDER ./run ..."
+    die "$HOME cannot be used either: name a folder, HOME=FOLDER ./run ..."
   CACHE=$(cache_folder)
   mkdir -p "$CACHE" 2>/dev/null && [[ -w $CACHE ]] ||
-    die "the cache folder $CACHE cannot be written; XDG_CACHE_HOME names another."
+    die "the cache folder $CACHE cannot be written; set XDG_CACHE_HOME to another folder."
 }
 
 # check_machine: runs the checks once.
@@ -53,7 +53,7 @@ lock() {
   command -v flock >/dev/null || return 0
   exec {LOCK}<.
   if ! flock --nonblock "$LOCK"; then
-    say "another ./run is installing in this checkout: waiting until it has"
+    say "another ./run is installing in this checkout: waiting for it"
     flock "$LOCK"
   fi
 }
@@ -74,7 +74,7 @@ apt_get() {
     LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$@" && return
     case $(tail -n 5 "$STEP_LOG") in
       *"Could not get lock"* | *"Unable to lock"*)
-        echo "another package manager is at work, waiting for it"
+        echo "another package manager is running: waiting for it"
         sleep 5
         ;;
       *"dpkg --configure -a"*) dpkg --configure -a ;;
@@ -85,7 +85,7 @@ apt_get() {
 }
 
 # Bazelisk has every Bazel; used if no system package fits.
-BAZELISK="Bazelisk (https://github.com/bazelbuild/bazelisk/releases), as bazelisk in a folder of PATH, has them all"
+BAZELISK="install Bazelisk (https://github.com/bazelbuild/bazelisk/releases) as bazelisk on PATH; it downloads any of them"
 
 # apt_version PACKAGE: the version that apt-get would install; empty if it has none.
 apt_version() {
@@ -161,6 +161,6 @@ install_if_possible() {
     mapfile -t packages < <(missing_packages test)
     [[ ${#packages[@]} -gt 0 ]] || return 0
   fi
-  say "not here: ${packages[*]}. Tests that need them are left out" \
+  say "missing: ${packages[*]}. Tests that need them are skipped" \
     "(Debian, Ubuntu: sudo apt-get install --no-install-recommends ${packages[*]})"
 }

@@ -35,12 +35,12 @@ class Estimate:
         self._history = history
         self._done: list[tuple[int, float]] = []
         self._curve: Sequence[float] = [usual_seconds * percent / 100 for percent in range(101)]
-        self._actions, self._by = 0, "a usual machine's times" if usual_seconds else ""
+        self._actions, self._by = 0, "the times of a usual machine" if usual_seconds else ""
         try:
             last = json.loads(history.read_text(encoding="utf-8"))
             self._actions, self._curve = int(last["actions"]), [*map(float, last["seconds"])]
             self._curve[100]
-            self._by = "the last time's"
+            self._by = "the times of the last build"
         except (OSError, ValueError, KeyError, TypeError, IndexError):
             pass  # No history was kept, or only a part of it.
 

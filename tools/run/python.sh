@@ -29,8 +29,8 @@ choose_tensorflow() {
   for version in "${TENSORFLOWS[@]}"; do
     case ${1:-${TENSORFLOWS[-1]}} in "$version" | "${version%.*}") break ;; esac
     [[ $version != "${TENSORFLOWS[-1]}" ]] ||
-      die "--tf $1: expected one of ${TENSORFLOWS[*]%.*}, for which requirements has" \
-        "lock files."
+      die "--tf $1: expected one of ${TENSORFLOWS[*]%.*}, which have lock files in" \
+        "requirements."
   done
   TENSORFLOW=${version%.*}
   PYTHONS=$(sed -n 's/^# Pythons: //p' "requirements/tensorflow-cpu-$TENSORFLOW.txt")
@@ -64,16 +64,16 @@ find_python() {
   done
   local takes="TensorFlow $TENSORFLOW has wheels for Python ${PYTHONS// /, }"
   [[ -z ${PYTHON:-} ]] || die "PYTHON=$PYTHON is $(said_version "$PYTHON"): $takes."
-  die "none of ${candidates[*]} fits: $takes. Install one (Debian, Ubuntu: sudo apt-get" \
-    "install python3 python3-venv), or name it: PYTHON=/path/to/python${PYTHONS##* }."
+  die "none of ${candidates[*]} can be used: $takes. Install one (Debian, Ubuntu: sudo" \
+    "apt-get install python3 python3-venv), or name one: PYTHON=/path/to/python${PYTHONS##* }."
 }
 
 # said_version PROGRAM: the version that it prints, for an error message.
 said_version() {
   local said
-  command -v "$1" >/dev/null || { echo "no program" && return; }
+  command -v "$1" >/dev/null || { echo "not a program" && return; }
   said=$("$1" --version 2>/dev/null </dev/null | head -n 1) || true
-  [[ $said == "Python "* ]] && echo "$said" || echo "no Python"
+  [[ $said == "Python "* ]] && echo "$said" || echo "not a Python"
 }
 
 make_venv() {

@@ -8,7 +8,7 @@ LOGS=$PWD/out/log
 last_time() {
   local seconds
   seconds=$(cat "$CACHE/times/$1" 2>/dev/null) || return 0
-  printf ' (%s s the last time)' "$seconds"
+  printf ' (%s s last time)' "$seconds"
 }
 
 # keep_time STEP SECONDS: records the time. A failure to record is ignored.
@@ -27,8 +27,8 @@ usual_seconds() {
 plan() {
   local name seconds by all=0 lines=() steps=()
   local -A does=(
-    [packages]="install TensorFlow and the like into ${VENV##*/}"
-    [bazel-build-first]="compile the library and what $1 needs"
+    [packages]="install TensorFlow and other packages into ${VENV##*/}"
+    [bazel-build-first]="compile the library and everything that $1 needs"
     [bazel-build]="compile the rooms of the files that changed, 10 to 30 s each"
     [bazel-test]="compile the tests and run them"
     [demo]="train networks from Python and from C++"
@@ -42,7 +42,7 @@ plan() {
     *) return ;;
   esac
   for name in "${steps[@]}"; do
-    by="the last time"
+    by="last time"
     seconds=$(cat "$CACHE/times/$name" 2>/dev/null) ||
       { seconds=$(usual_seconds "$name") && by="on a usual machine"; }
     ((all += seconds)) || true
@@ -104,7 +104,7 @@ step() {
   fi
   tail -n 20 "$STEP_LOG" | cut -c 1-300 | sed 's/^/  | /' >&2
   if ((status > 128)); then
-    say "$what: failed, for it was ended by SIG$(kill -l $((status - 128))). Run this again."
+    say "$what: failed, killed by SIG$(kill -l $((status - 128))). Run this again."
   else
     say "$what: failed. $(full_disk || echo "The whole log is ${STEP_LOG#"$PWD"/}.")"
   fi
@@ -123,8 +123,8 @@ need_space() {
   local free
   free=$(free_megabytes "$1")
   ((free >= $2)) ||
-    die "$3 takes $2 MB, and the disk of $1 has $free MB free: make room there, then" \
-      "run this again."
+    die "$3 needs $2 MB, but the disk of $1 has only $free MB free: make room there," \
+      "then run this again."
 }
 
 # size_of NAME: the size from tools/run/sizes.txt, in MB.

@@ -103,23 +103,23 @@ def check(wheel: pathlib.Path, python: str, minor: str) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("wheel", type=pathlib.Path)
-    parser.add_argument("--minors", help="of TensorFlow, as 2.20,2.21 (all)")
+    parser.add_argument("--minors", help="versions of TensorFlow, such as 2.20,2.21 (default: all)")
     wheel = (arguments := parser.parse_args()).wheel.absolute()
     try:
         of_wheel = minors_of(wheel)
     except (OSError, zipfile.BadZipFile) as error:
-        parser.error(f"{wheel} is no wheel: {error}; expected one that ./run wheel made")
+        parser.error(f"{wheel} is not a wheel: {error}; expected one that ./run wheel made")
     if not of_wheel:
-        parser.error(f"{wheel} is for no TensorFlow; expected one that ./run wheel made")
+        parser.error(f"{wheel} supports no TensorFlow; expected a wheel that ./run wheel made")
     minors = arguments.minors.split(",") if arguments.minors else of_wheel
     if not set(minors) <= set(of_wheel):
         parser.error(
-            f"--minors {arguments.minors}: expected what {wheel} is for, "
-            f"{','.join(of_wheel)} or some of them"
+            f"--minors {arguments.minors}: expected some of {','.join(of_wheel)}, the "
+            f"versions in {wheel}"
         )
     found = pythons()
     if not found:
-        print(f"no Python of {', '.join(_NAMES)}")
+        print(f"none of {', '.join(_NAMES)} was found")
         return 1
     results = collections.Counter[str]()
     print(f"{'Python':8}{'TensorFlow':12}result", flush=True)

@@ -70,8 +70,8 @@ class BuildHook(BuildHookInterface):
         headers = root / _PACKAGE / "include" / "tensorflow_ext" / "version.h"
         if not platform or not built_minors(root) or not headers.is_file():
             raise RuntimeError(
-                "a wheel of tensorflow_ext holds libraries that Bazel builds, and "
-                f"headers, which are not in {root / _PACKAGE}: ./run wheel makes it"
+                "a wheel of tensorflow_ext contains headers and libraries that Bazel builds, "
+                f"and {root / _PACKAGE} lacks them: use ./run wheel"
             )
         build_data["pure_python"] = False
         # Any Python version works, because Python calls the library through its C interface.

@@ -67,8 +67,8 @@ def make(
         gpu = has_gpu_kernels(root, minor)
         if not gpu and sizes["wheel"] > _MOST_BYTES:
             raise WheelError(
-                f"{wheel}: what is for TensorFlow {minor} takes {sizes['wheel']:,} "
-                f"bytes; without GPU kernels it is to be less than {_MOST_BYTES:,}"
+                f"{wheel}: the files for TensorFlow {minor} take {sizes['wheel']:,} "
+                f"bytes; without GPU kernels, expected less than {_MOST_BYTES:,}"
             )
     return wheel
 
@@ -109,13 +109,13 @@ def _platform(wheel: pathlib.Path) -> str:
     others = sorted(set(said["external_libs"]) - _TENSORFLOW)
     if others:
         raise WheelError(
-            f"the library asks for {', '.join(others)}, which not every Linux has: "
-            "link it statically"
+            f"the library needs {', '.join(others)}, which some Linux systems lack: link "
+            "it statically"
         )
     platform = said["sym_tag"]
     if not platform.startswith("manylinux"):
         raise WheelError(
-            f"auditwheel finds symbols in the library that no manylinux has: {platform}"
+            f"auditwheel finds symbols in the library that no manylinux provides: {platform}"
         )
     return platform
 
@@ -146,10 +146,10 @@ def sizes_of(wheel: pathlib.Path) -> dict[str, dict[str, int]]:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="./run wheel", description=__doc__)
     parser.add_argument(
-        "--minors", required=True, help="minor versions of TensorFlow that are built, as 2.20,2.21"
+        "--minors", required=True, help="the built minor versions of TensorFlow, such as 2.20,2.21"
     )
     parser.add_argument(
-        "--headers", required=True, type=pathlib.Path, help="their paths, one a line"
+        "--headers", required=True, type=pathlib.Path, help="a file with their paths, one per line"
     )
     parser.add_argument("--out", type=pathlib.Path, default=_ROOT / "dist", help="folder (dist)")
     arguments = parser.parse_args()

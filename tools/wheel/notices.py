@@ -18,15 +18,16 @@ _CUDA_RUNTIME = "nvidia-cuda-runtime"
 _RULE = "-" * 80
 
 _HEAD = """\
-libtensorflow_ext.so and the archives beside it hold code of headers that they were
-compiled with.
+libtensorflow_ext.so and the archives next to it contain code from headers that they
+were compiled with.
 
 TensorFlow, XLA, TSL: Copyright The TensorFlow Authors and The OpenXLA Authors.
 Abseil: Copyright The Abseil Authors. Under the Apache License, Version 2.0, whose text
 is in the file LICENSE.
 
-The others with their licences follow. The C++ standard library's headers are those of
-GCC, under the GNU General Public License with the GCC Runtime Library Exception.
+The other projects and their licences follow. The headers of the C++ standard library
+come from GCC, under the GNU General Public License with the GCC Runtime Library
+Exception.
 """
 
 
@@ -45,7 +46,7 @@ def third_party(*, cuda: bool) -> str:
     """
     file = _tensorflow() / FILE
     if not file.is_file():
-        raise NoticesError(f"there is no {file}, which has the licence of Eigen")
+        raise NoticesError(f"{file} does not exist; it must contain the licence of Eigen")
     sections = _sections(file.read_text(encoding="utf-8"))
     text = _HEAD
     for name in _SECTIONS:
@@ -74,8 +75,8 @@ def _cuda_licence() -> str:
         if file.name == "License.txt":
             return file.read_text(encoding="utf-8")
     raise NoticesError(
-        "the licence of the CUDA runtime, which is in the GPU kernels' library, is not "
-        f"found: pip install the package {_CUDA_RUNTIME}, which has it"
+        "the licence of the CUDA runtime, which the library with GPU kernels contains, was "
+        f"not found: pip install {_CUDA_RUNTIME}, which contains it"
     )
 
 

@@ -114,7 +114,7 @@ func exampleShape(text string) ([]int64, error) {
 	for i, size := range sizes[1:] {
 		value, err := strconv.ParseInt(size, 10, 64)
 		if err != nil || value < 1 {
-			return nil, fmt.Errorf("an input of shape %s: expected that only the batch has an unknown size", text)
+			return nil, fmt.Errorf("an input of shape %s: expected no unknown size except the batch", text)
 		}
 		example[i] = value
 	}

@@ -94,7 +94,7 @@ public final class FineTune {
         example = input.shape().takeLast(input.shape().numDimensions() - 1);
         require(
             !example.hasUnknownDimension(),
-            "expected an input of which only the batch has an unknown size");
+            "expected an input whose only unknown size is the batch");
       }
       case "signature serving_default output" -> {
         require(logits == null, "expected a signature with one output");

@@ -49,7 +49,7 @@ def _python(op: str, found: _library.Registries, author: str) -> Provider:
         gradient = ops.gradient_registry.lookup(op)
     except LookupError:
         if _BITS.FUNCTION_RUNTIME_ALONE in found:
-            return Provider(client, "none", "the definition is the runtime's alone")
+            return Provider(client, "none", "only the function runtime has the definition")
         return Provider(client, "none")
     fixes = op in _fixing.FIXED and _BITS.FUNCTION_OWN in found
     remark = "tensorflow_ext.gradients.fix() gives it this library's" if fixes else ""
@@ -59,7 +59,7 @@ def _python(op: str, found: _library.Registries, author: str) -> Provider:
     if module == _registration.__name__:
         return Provider(client, author, "this definition, replayed node by node")
     if module == _fixing.__name__ and _BITS.GRADIENT_ASKED_FOR in found:
-        return Provider(client, author, "this definition, in the place of any other")
+        return Provider(client, author, "this definition, in place of any other")
     if module == _fixing.__name__:
         return Provider(client, author, "by tensorflow_ext.gradients.fix()")
     if not module.startswith("tensorflow."):

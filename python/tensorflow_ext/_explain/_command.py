@@ -19,17 +19,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="NAME=VALUE",
-        help="an attribute; those with a default may be missing, types are float",
+        help="an attribute; by default its default, and float for a type",
     )
     parser.add_argument(
-        "--library",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="a library of ops to load first",
+        "--library", action="append", default=[], metavar="FILE", help="an op library to load first"
     )
     parser.add_argument(
-        "--definition", action="store_true", help="print it as its author wrote it, too"
+        "--definition", action="store_true", help="also print the definition as it was written"
     )
     parser.add_argument(
         "--draw",
@@ -37,9 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=pathlib.Path,
         metavar="FILE",
-        help="draw it: FILE.svg or FILE.png (by Graphviz' dot), or FILE.dot",
+        help="draw the gradient: FILE.svg or FILE.png (needs Graphviz), or FILE.dot",
     )
-    parser.add_argument("--dot", action="store_true", help="print Graphviz' text and nothing else")
+    parser.add_argument("--dot", action="store_true", help="print only the Graphviz text")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -37,8 +37,8 @@ def check(path: pathlib.Path) -> None:
         raise ExplainError(f"--draw {path}: there is no folder {path.parent}.")
     if path.suffix != ".dot" and shutil.which("dot") is None:
         raise ExplainError(
-            f"--draw {path} needs Graphviz' program dot: install it (Debian, Ubuntu: "
-            "apt-get install graphviz), or use --dot for its text."
+            f"--draw {path} needs Graphviz's program dot: install it (Debian, Ubuntu: "
+            "apt-get install graphviz), or print the text with --dot."
         )
 
 

@@ -93,7 +93,7 @@ def _why_none(op: str, providers: list[_clients.Provider]) -> str:
     having = [p for p in providers if p.who != "none"]
     if having:
         listed = "; ".join(f"{p.client}: {p}" for p in having)
-        return f"{op} has no definition that could be shown ({listed})."
+        return f"{op} has a gradient, but no definition to show ({listed})."
     kinds = {argument.type for argument in op_def.output_arg}
     if not kinds:
         return f"{op} has no gradient: it has no outputs."
@@ -138,7 +138,7 @@ def text(explanation: Explanation, with_definition: bool = False) -> str:
     lines += ["", "Who provides it"]
     lines += [f"  {p.client:16}  {p}" for p in explanation.providers]
     if with_definition:
-        lines += ["", "The definition, as it was written"]
+        lines += ["", "The definition as it was written"]
         lines += [f"  {s}" for s in _lines.definition(explanation.function)]
     return "\n".join(lines)
 

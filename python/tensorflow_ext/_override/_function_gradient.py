@@ -107,8 +107,8 @@ class FunctionGradient:
         if name not in node.attr:
             raise ValueError(
                 f"override_gradient: the definition {self.__qualname__!r} needs the "
-                f"attribute {name!r}, which {node.op!r} has not; fill it in, or give a "
-                "function gradient(op, *upstream)"
+                f"attribute {name!r}, which {node.op!r} does not have; fill it in, or give "
+                "a function gradient(op, *upstream)"
             )
         return node.attr[name]
 

@@ -81,9 +81,8 @@ def numpy_op(
     """
     if Tout is None:
         raise TypeError(
-            "numpy_op: Tout is missing, the type of what the function returns; "
-            "expected numpy_op(fn, tf.float32), or @numpy_op(Tout=tf.float32) as a "
-            "decorator"
+            "numpy_op: Tout, the type of the result, is missing; expected "
+            "numpy_op(fn, tf.float32), or @numpy_op(Tout=tf.float32) as a decorator"
         )
 
     def make(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -165,10 +164,11 @@ class _NumpyOp:
         if not self._several:
             results = [results]
         elif not isinstance(results, list | tuple) or len(results) != len(self._dtypes):
-            what = f"{len(results)}" if isinstance(results, list | tuple) else "one"
+            several = isinstance(results, list | tuple)
+            what = f"a list of {len(results)}" if several else "one value"
             raise ValueError(
                 f"numpy_op {self.name}: the function returned {what}; expected a list "
-                f"of {len(self._dtypes)} arrays, as Tout has types"
+                f"of {len(self._dtypes)} arrays, one for each type in Tout"
             )
         found = [self._array(index, result) for index, result in enumerate(results)]
         shapes = self._shapes([tf.TensorShape(np.shape(array)) for array in given])
@@ -176,7 +176,7 @@ class _NumpyOp:
             if not shape.is_compatible_with(array.shape):
                 raise ValueError(
                     f"numpy_op {self.name}: output {index} has shape "
-                    f"{array.shape}; expected {shape}, as `shape` says"
+                    f"{array.shape}; expected {shape} because of `shape`"
                 )
         return found
 
@@ -192,7 +192,7 @@ class _NumpyOp:
             if not limits.min <= value <= limits.max:
                 raise ValueError(
                     f"{where} is {value}; expected an integer from {limits.min} to "
-                    f"{limits.max}, as Tout says {dtype.name}"
+                    f"{limits.max}, because Tout is {dtype.name}"
                 )
             return np.asarray(value, expected)
         array = np.asarray(value)
@@ -205,8 +205,8 @@ class _NumpyOp:
         elif array.dtype == expected:
             return array
         raise TypeError(
-            f"{where} is of type {array.dtype}; expected {dtype.name}, as Tout says: "
-            f"return it with .astype(tf.{dtype.name}.as_numpy_dtype) or change Tout"
+            f"{where} is of type {array.dtype}; expected {dtype.name} because of Tout: "
+            f"convert it with .astype(tf.{dtype.name}.as_numpy_dtype), or change Tout"
         )
 
     def _shapes(self, inputs: list[tf.TensorShape]) -> list[tf.TensorShape]:
@@ -223,7 +223,7 @@ class _NumpyOp:
             pass
         raise ValueError(
             f"numpy_op {self.name}: shape gives {shapes!r}; expected "
-            + (f"a list of {count} shapes" if self._several else "a shape, as [2, None]")
+            + (f"a list of {count} shapes" if self._several else "a shape such as [2, None]")
         )
 
 

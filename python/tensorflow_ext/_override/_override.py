@@ -23,9 +23,9 @@ NewGradient: TypeAlias = str | function_pb2.FunctionDef | Callable[..., Any] | N
 
 # Python records reads of variables differently from other ops.
 _NOT_REPLACED = {
-    "ReadVariableOp": "a variable is read in a way of its own; replace that of an op "
-    "which takes the value, or put tensorflow_ext.reverse_gradient, scale_gradient, "
-    "clip_gradient or a tf.custom_gradient between"
+    "ReadVariableOp": "Python does not record reads of variables as ops; replace the "
+    "gradient of an op that takes the value, or apply tensorflow_ext.reverse_gradient, "
+    "scale_gradient, clip_gradient or a tf.custom_gradient to the value"
 }
 
 
@@ -108,8 +108,8 @@ class override_gradient:
         frame = current.get()
         if frame.owner is not self or frame.outer is None:
             raise RuntimeError(
-                "override_gradient: this block is left in another order than it was "
-                "entered, or in another thread"
+                "override_gradient: this block was not the last one entered in this "
+                "thread; leave blocks in reverse order, in the thread that entered them"
             )
         current.set(frame.outer)
         _hooks.uninstall()
@@ -128,8 +128,8 @@ class override_gradient:
         )
         if any(is_lazy(function) for is_lazy in lazy):
             raise TypeError(
-                f"override_gradient: the body of {_recording.name_of(function)} does "
-                "not run when it is called; write the `with` block inside"
+                f"override_gradient: calling {_recording.name_of(function)} does not run "
+                "its body; write the `with` block inside the body"
             )
 
         @functools.wraps(function)
@@ -271,8 +271,8 @@ class _NamedGradient:
                     raise ValueError(
                         f"override_gradient: {name!r} has the {what} "
                         f"({_listed(other)}) and {forward.name!r} has "
-                        f"({_listed(mine)}); for one to have the other's gradient they "
-                        "must be as many"
+                        f"({_listed(mine)}); expected an op with the same number of "
+                        f"{what}"
                     )
 
     def __call__(self, op: _recording.Operation, *upstream: Any) -> Any:
@@ -296,16 +296,16 @@ class _NamedGradient:
             if value is None:
                 raise ValueError(
                     f"override_gradient: {self._op_def.name!r} has the attribute "
-                    f"{attr.name!r}, which {op.type!r} has not and which has no "
-                    "default; give a function gradient(op, *upstream)"
+                    f"{attr.name!r} without a default, and {op.type!r} does not have it; "
+                    "give a function gradient(op, *upstream)"
                 )
             allowed = attr.allowed_values.list.type
             if attr.type == "type" and allowed and tf.as_dtype(value) not in allowed:
                 names = ", ".join(tf.as_dtype(dtype).name for dtype in allowed)
                 raise TypeError(
                     f"override_gradient: {op.type!r} ran with {attr.name}="
-                    f"{tf.as_dtype(value).name}; {self._op_def.name!r}, whose gradient "
-                    f"it has, takes {names}"
+                    f"{tf.as_dtype(value).name}, but its gradient is that of "
+                    f"{self._op_def.name!r}, which takes {names}"
                 )
             flat += [attr.name, value]
         return tuple(flat)

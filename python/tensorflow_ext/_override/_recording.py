@@ -124,7 +124,7 @@ class Attached:
         if len(results) != len(inputs):
             raise ValueError(
                 f"{self._who()} returned {len(results)} gradients; expected "
-                f"{len(inputs)}, one for each input (None where there is none): "
+                f"{len(inputs)}, one for each input (None for no gradient): "
                 f"{', '.join(map(self._input, range(len(inputs))))}"
             )
         return [
@@ -145,18 +145,18 @@ class Attached:
         where = f"{self._who()} returned for input {self._input(index)}"
         if not isinstance(result, tf.Tensor | tf.IndexedSlices):
             raise TypeError(
-                f"{where} {_described(result)}; expected a tensor, not "
-                f"{_described(result)}: of type {dtype.name} and shape {shape}, or None"
+                f"{where} {_described(result)}; expected a tensor of type {dtype.name} "
+                f"and shape {shape}, or None"
             )
         if dtype != tf.resource and result.dtype.base_dtype != dtype:
             raise TypeError(
                 f"{where} a tensor of type {result.dtype.name}; expected "
-                f"{dtype.name}, as the input is, or None"
+                f"{dtype.name}, the type of the input, or None"
             )
         if not result.shape.is_compatible_with(shape):
             raise ValueError(
-                f"{where} a tensor of shape {result.shape}; expected {shape}, as the "
-                "input has, or None"
+                f"{where} a tensor of shape {result.shape}; expected {shape}, the shape "
+                "of the input, or None"
             )
         if isinstance(result, tf.Tensor) and not result.shape.is_fully_defined():
             result = tf.ensure_shape(result, shape, f"gradient_of_{self.op_type}")
@@ -174,7 +174,7 @@ class Attached:
 def _alive(graph: "weakref.ref[tf.Graph]") -> tf.Graph:
     found = graph()
     if found is None:
-        raise LookupError("the graph of this gradient is gone")
+        raise LookupError("the graph of this gradient no longer exists")
     return found
 
 

@@ -116,9 +116,9 @@ class _NotKept(Exception):
         if op_type in _originals:
             restore = f", or call tensorflow_ext.gradients.restore([{op_type!r}])"
         super().__init__(
-            f"In the gradient of {op_type}: the tape has not kept input {index}, which "
-            "TensorFlow's own gradient does not need and the one in its place does; "
-            "put the op into a tf.function and the tape around the call of it, or use "
+            f"In the gradient of {op_type}: the tape has not kept input {index}, because "
+            "TensorFlow's own gradient does not need it, but the gradient in its place does; "
+            "put the op into a tf.function and the tape around its call, or use "
             f"tf.gradients{restore}"
         )
 
@@ -211,8 +211,8 @@ def _checked(names: Iterable[str]) -> list[str]:
         if bits.FUNCTION_OWN not in found or bits.FUNCTION_RUNTIME_ALONE in found:
             raise ValueError(
                 f"ops: this library has no gradient of {name!r} for Python; "
-                "tensorflow_ext.gradients.fix() without arguments fixes all that "
-                "are wrong"
+                "tensorflow_ext.gradients.fix() without arguments fixes all wrong "
+                "gradients"
             )
         checked.append(name)
     return checked

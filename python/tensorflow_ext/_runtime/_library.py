@@ -59,12 +59,12 @@ def _find() -> pathlib.Path:
     )
     if not there:
         raise ImportError(
-            f"tensorflow_ext is not built: there is no {path}; build it with './run build'."
+            f"tensorflow_ext is not built: {path} does not exist; build it with './run build'."
         )
     raise ImportError(
         f"tensorflow_ext is built for TensorFlow {', '.join(there)} ({folder}) and not "
-        f"for {tf.__version__}, which is imported: install one of those, or build it "
-        f"for this one with './run build --tf {minor}'."
+        f"for {tf.__version__}, which is imported: install one of those versions, or build "
+        f"tensorflow_ext for this one with './run build --tf {minor}'."
     )
 
 

@@ -115,7 +115,7 @@ def _raise_unless_inferred(
                 None,
                 f"{where}the upstream gradient of output {k} has shape "
                 f"{_text(given.shape)} where the output has shape "
-                f"{_text(output.shape)}; give one of the output's shape",
+                f"{_text(output.shape)}; pass one of the output's shape",
             )
     raise tf.errors.FailedPreconditionError(
         None,

@@ -48,19 +48,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PATH",
-        help="an op library; several times for several (default: tensorflow_ext's)",
+        help="an op library; may be repeated (default: tensorflow_ext's)",
     )
     parser.add_argument(
         "--name",
-        help="what the wrappers are called together: the namespace, the package. By "
-        "default that of the first library, without `lib` and `.so`",
+        help="the namespace or package of the wrappers (default: the name of the first "
+        "library without `lib` and `.so`)",
     )
     parser.add_argument(
         "--write",
         type=pathlib.Path,
         metavar="PATH",
-        help="the file to write (C++: the header; the source is written beside it. "
-        "Java: the folder, or an archive *.srcjar). By default they are printed",
+        help="the file to write (C++: the header, with the source next to it; Java: a "
+        "folder or an archive *.srcjar). By default the wrappers are printed",
     )
 
 
@@ -129,8 +129,8 @@ def _check_replaced(path: pathlib.Path, old: Sequence[bytes], new: str) -> None:
     first = new.encode().partition(b"\n")[0]
     if not all(not text or text.startswith(first) for text in old):
         raise WrappersError(
-            f"--write {path}: it was not written by this command and would be "
-            "replaced; expected another path, or remove it first."
+            f"--write {path}: the file exists and was not written by this command; name "
+            "another path, or remove the file first."
         )
 
 
@@ -161,7 +161,7 @@ def read_op_defs(libraries: Sequence[str]) -> list[op_def_pb2.OpDef]:
         if not added:
             raise WrappersError(
                 f"--library {library}: it adds no ops to those of TensorFlow, "
-                "tensorflow_ext and the libraries named before."
+                "tensorflow_ext and the libraries before it."
             )
         known |= {op.name for op in added}
         found += added

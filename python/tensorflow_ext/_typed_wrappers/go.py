@@ -107,7 +107,7 @@ def _said(element: str, value: object) -> str:
             return "a shape of unknown rank"
         assert isinstance(value, tuple)
         return f"[{', '.join('?' if size is None else str(size) for size in value)}]"
-    return "what the op says" if element == "tensor" else str(value)
+    return "the op's default" if element == "tensor" else str(value)
 
 
 _LIST_ITEM = re.compile(r"([*+•-]|\d{1,9}[.)])\s+")

@@ -250,7 +250,7 @@ def _said(element: str, value: Any) -> str:
         if value is None:
             return "a shape of unknown rank"
         return f"[{', '.join('?' if size is None else str(size) for size in value)}]"
-    return "what the op says" if element in ("tensor", "func") else str(value)
+    return "the op's default" if element in ("tensor", "func") else str(value)
 
 
 def _escaped(text: str) -> str:
@@ -324,7 +324,7 @@ def _files(ops: Sequence[Op], name: str) -> dict[str, tuple[str, Mapping[str, An
     classes = [describe(op) for op in ops]
     chief = group(ops, name)
     if chief in {c.name for c in classes}:
-        raise RenderError(f"An op is called {chief}, as the class of all ops is.")
+        raise RenderError(f"An op is named {chief}, like the class of all ops.")
     files: dict[str, tuple[str, Mapping[str, Any]]] = {
         f"{c.name}.java": ("java_op.jinja", {"c": c}) for c in classes
     }

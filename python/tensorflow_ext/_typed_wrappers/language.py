@@ -79,7 +79,7 @@ def render(
         import jinja2
     except ImportError as error:
         raise RenderError(
-            "The wrappers are written with Jinja, which is not installed: pip install jinja2"
+            "Writing wrappers needs Jinja, which is not installed: pip install jinja2"
         ) from error
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),

@@ -140,9 +140,9 @@ def describe_all(op_defs: Iterable[op_def_pb2.OpDef]) -> list[Op]:
     for first, second in itertools.pairwise(ops):
         if first.name == second.name:
             raise InterfaceError(
-                f"The wrappers of {first.op!r} and {second.op!r} would both be called "
+                f"The wrappers of {first.op!r} and {second.op!r} would both be named "
                 f"{first.name}: write the wrappers of their libraries into different "
-                "files, each with a --name of its own."
+                "files, each with its own --name."
             )
     return ops
 

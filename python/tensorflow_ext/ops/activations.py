@@ -271,7 +271,7 @@ def _with_last_axis(x: tf.Tensor, axis: int) -> list[int] | tf.Tensor:
         axes[axis], axes[-1] = axes[-1], axes[axis]
         return axes
     rank = tf.rank(x)
-    message = f"sparsemax: argument 'axis' is {axis}, expected one of 'logits' of rank"
+    message = f"sparsemax: argument 'axis' is {axis}, expected an axis of 'logits' of rank"
     is_one = tf.debugging.Assert((-rank <= axis) & (axis < rank), [message, rank])
     with tf.control_dependencies([is_one]):
         ordered = tf.range(rank)

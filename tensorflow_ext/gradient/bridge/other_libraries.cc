@@ -29,16 +29,15 @@ struct Errors {
 // Describes the owner of the op's gradient, or of the entry that it has none.
 std::string HolderOf(uint32_t registries) {
   if (registries & (TFEXT_CLIENT_NO_GRADIENT | TFEXT_FUNCTION_NO_GRADIENT)) {
-    return "it is registered as an op without gradient";
+    return "the op is registered as one without a gradient";
   }
   if (registries & TFEXT_GRADIENT_ASKED_FOR) {
-    return "another library has put one in place";
+    return "another library has already replaced it";
   }
   if (registries & (TFEXT_FUNCTION_OWN | TFEXT_CLIENT_BRIDGED)) {
-    return "libtensorflow_ext.so has one, or another library that was loaded "
-           "after it";
+    return "libtensorflow_ext.so, or a library loaded after it, has registered one";
   }
-  return "TensorFlow or another library has one";
+  return "TensorFlow or another library has registered one";
 }
 
 constexpr uint32_t kAnyGradient = TFEXT_FUNCTION_GRADIENT | TFEXT_FUNCTION_NO_GRADIENT |
@@ -57,17 +56,17 @@ absl::Status RegisterOtherGradient(const char* op, GradientCreator creator,
   if (!IsFirstCopy()) {
     return absl::FailedPreconditionError(
         absl::StrCat("The gradient of ", op, " is registered with a second copy of ",
-                     "libtensorflow_ext.so in this process, which registers nothing; let ",
-                     "everything in the process load one and the same file"));
+                     "libtensorflow_ext.so in this process, which registers nothing; load ",
+                     "the same file everywhere in the process"));
   }
   // No other thread may register between the check and the registration.
   static std::mutex* mutex = new std::mutex;
   std::lock_guard<std::mutex> lock(*mutex);
   const uint32_t registries = GradientRegistries(op);
   if (precedence == TFEXT_GRADIENT_NEW && (registries & kAnyGradient) != 0) {
-    return absl::AlreadyExistsError(absl::StrCat(
-        "Op ", op, " has a gradient already: ", HolderOf(registries),
-        ". TFEXT_REGISTER_STAND_IN (in C TFEXT_GRADIENT_INSTEAD) puts ", "yours in its place"));
+    return absl::AlreadyExistsError(
+        absl::StrCat("Op ", op, " has a gradient already: ", HolderOf(registries),
+                     ". To replace it, use TFEXT_REGISTER_STAND_IN (in C TFEXT_GRADIENT_INSTEAD)"));
   }
   if (precedence == TFEXT_GRADIENT_NEW) {
     RegisterGradient(op, std::move(creator));

@@ -78,8 +78,8 @@ class Adder {
       const DataType type = TypeOfVariable(graph_, x);
       if (type == tensorflow::DT_INVALID) {
         return absl::InvalidArgumentError(
-            absl::StrCat("x: zeros are asked for of '", x.node->name(), ":", x.index,
-                         "', a handle of a variable whose type is not known; give the "
+            absl::StrCat("x: zeros are requested for '", x.node->name(), ":", x.index,
+                         "', the handle of a variable whose type is unknown; pass the "
                          "handle that VarHandleOp makes, or TFEXT_UNCONNECTED_NONE"));
       }
       TF_ASSIGN_OR_RETURN(

@@ -49,12 +49,12 @@ absl::StatusOr<std::vector<OutputTensor>> OutputTensors(TF_Graph* graph, const c
     if (!graph->graph.IsValidNode(node).ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat(name, "[", k, "]: operation '", node->name(),
-                       "' is not of this graph; expected one that is"));
+                       "' belongs to another graph; expected one of this graph"));
     }
     if (tensors[k].index < 0 || tensors[k].index >= node->num_outputs()) {
       return absl::InvalidArgumentError(absl::StrCat(
           name, "[", k, "]: operation '", node->name(), "' of type ", node->type_string(), " has ",
-          node->num_outputs(), " outputs, there is none of index ", tensors[k].index));
+          node->num_outputs(), " outputs, but output ", tensors[k].index, " was requested"));
     }
     result.emplace_back(node, tensors[k].index);
   }

@@ -197,8 +197,9 @@ bool LendAttribute(TfExt_Body* body, TfExt_Attribute* attribute) {
     case TFEXT_ATTRIBUTE_TYPES:
       return LendAll<DataType>(body, attribute);
     default:
-      body->Fail(absl::StrCat("attribute '", attribute->name, "': nothing can be read as kind ",
-                              static_cast<int>(attribute->kind)));
+      body->Fail(absl::StrCat("attribute '", attribute->name, "': kind ",
+                              static_cast<int>(attribute->kind),
+                              " is unknown; expected a TFEXT_ATTRIBUTE_ constant"));
       return false;
   }
 }

@@ -84,7 +84,7 @@ class Inputs {
     for (const OpDef::AttrDef& attribute : op_def_.attr()) {
       if (IsSet(AttributeOf(op_def_, *made, attribute.name()))) continue;
       return NodeError(node_, "attribute '", attribute.name(),
-                       "' is missing, and no input says it");
+                       "' is missing, and no input determines it");
     }
     return absl::OkStatus();
   }
@@ -117,7 +117,7 @@ class Inputs {
     const std::string& name = node_.arg[position];
     if (input.is_list && !expected.is_list && SizeOf(input) != 1) {
       return NodeError(node_, "input ", position, ", '", name, "', is a list, but the op's '",
-                       argument.name(), "' is one tensor; name one of the list, as '",
+                       argument.name(), "' is one tensor; name a tensor of the list, such as '",
                        input.endpoint, ":0'");
     }
     const bool is_known = expected.has_types && element < SizeOf(expected);
@@ -125,7 +125,7 @@ class Inputs {
         Disagreement(signature_, is_known ? Element(expected, element) : expected, input);
     if (types.empty()) return absl::OkStatus();
     const std::string hint = input.is_constant ? absl::StrCat(
-                                                     ". A constant has one type; put a Cast behind "
+                                                     ". A constant has one type; add a Cast after "
                                                      "it: {{\"scalar\"}, \"Cast\", {\"",
                                                      name, "\"}, {{\"DstT\", \"$T\"}}}")
                                                : "";

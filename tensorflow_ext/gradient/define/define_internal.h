@@ -75,13 +75,13 @@ class Definer {
     std::set<std::string> names;
     for (const OpDef::ArgDef& result : function_.signature().output_arg()) {
       if (names.insert(result.name()).second) continue;
-      return Error("two results are called '", result.name(), "'");
+      return Error("two results are named '", result.name(), "'");
     }
     for (const OpDef::ArgDef& argument : function_.signature().input_arg()) {
       Value value = MakeValue(argument, Placeholder);
       value.endpoint = argument.name();
       if (!values_.emplace(argument.name(), std::move(value)).second) {
-        return Error("two arguments are called '", argument.name(), "'");
+        return Error("two arguments are named '", argument.name(), "'");
       }
     }
     return absl::OkStatus();
@@ -91,7 +91,7 @@ class Definer {
   absl::Status Declare(int index) {
     const Node& node = nodes_[index];
     if (NameOf(node).empty()) {
-      return NodeError(node, "has no name; give its outputs names, or it one");
+      return NodeError(node, "has no name; name the node or its outputs");
     }
     if (!node_indices_.emplace(NameOf(node), index).second) {
       return NodeError(node, "another node has this name");
@@ -141,7 +141,7 @@ class Definer {
     const OpDef::AttrDef* own = tensorflow::FindAttr(placeholder, signature);
     if (own == nullptr) {
       return NodeError(node, "attribute '", name, "' is $", placeholder,
-                       ", which is none of the attributes defined: ", Names(signature.attr()));
+                       ", but the defined attributes are ", Names(signature.attr()));
     }
     if (own->type() == attribute.type()) return absl::OkStatus();
     return NodeError(node, "attribute '", name, "' is ", attribute.type(), ", but $", placeholder,
@@ -189,7 +189,7 @@ class Definer {
       value.node = index;
       value.endpoint = endpoints[i];
       if (values_.count(node.ret[i]) > 0) {
-        return NodeError(node, "an argument or another output is called '", node.ret[i], "', too");
+        return NodeError(node, "an argument or another output is also named '", node.ret[i], "'");
       }
       values_[node.ret[i]] = std::move(value);
     }
@@ -242,8 +242,7 @@ class Definer {
         cycle.push_back(NameOf(nodes_[*it]));
         if (*it == index) break;
       }
-      return NodeError(node, "waits for itself, by way of ", absl::StrJoin(cycle, ", "),
-                       ": a cycle");
+      return NodeError(node, "waits for itself, through ", absl::StrJoin(cycle, ", "), ": a cycle");
     }
     states_[index] = State::kVisiting;
     path_.push_back(index);
@@ -260,7 +259,7 @@ class Definer {
     for (const std::string& name : node.dep) {
       const auto before = node_indices_.find(name);
       if (before == node_indices_.end()) {
-        return NodeError(node, "is to run after '", name, "', which is no node");
+        return NodeError(node, "must run after '", name, "', but no node has this name");
       }
       TF_RETURN_IF_ERROR(Visit(before->second));
       made_[index].add_input(absl::StrCat("^", name));
@@ -276,8 +275,7 @@ class Definer {
   absl::Status Return(const OpDef::ArgDef& result) {
     const auto named = values_.find(result.name());
     if (named == values_.end()) {
-      return Error("result '", result.name(), "' is the name of no output of a ",
-                   "node and of no argument");
+      return Error("result '", result.name(), "' is neither an argument nor an output of a node");
     }
     TF_ASSIGN_OR_RETURN(const std::optional<Value> value, Find(result.name()));
     const Value declared = MakeValue(result, Placeholder);

@@ -85,7 +85,7 @@ absl::Status Write(const Forward& forward, const GradientCreator& creator, Funct
         absl::StrCat("its creator throws: ", error.what(), "; let it return an error"));
   } catch (...) {
     return absl::FailedPreconditionError(
-        "its creator throws what is no std::exception; let it return an error");
+        "its creator throws something that is not a std::exception; let it return an error");
   }
 }
 
@@ -130,7 +130,7 @@ absl::StatusOr<Forward> FindForward(const NodeDef& node) {
   if (status.ok()) return forward;
   return absl::InvalidArgumentError(absl::StrCat("The attributes given for ", node.op(),
                                                  " are missing or wrong: ", status.message(),
-                                                 ". Give those that its OpDef asks for."));
+                                                 ". Give those that its OpDef names."));
 }
 
 absl::StatusOr<Definition> FindDefinition(const Forward& forward) {

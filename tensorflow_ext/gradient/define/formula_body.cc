@@ -117,14 +117,13 @@ DataType FormulaBody::TypeOf(int tensor) const {
 
 int FormulaBody::Input(int i) {
   if (i >= 0 && i < num_inputs()) return i;
-  return Fail(
-      absl::StrCat("there is no input ", i, " among the ", num_inputs(), " of ", forward_.op()));
+  return Fail(absl::StrCat("input ", i, " does not exist; ", forward_.op(), " has ", num_inputs()));
 }
 
 int FormulaBody::Upstream(int i) {
   if (i >= 0 && i < num_outputs()) return num_inputs() + i;
   return Fail(
-      absl::StrCat("there is no output ", i, " among the ", num_outputs(), " of ", forward_.op()));
+      absl::StrCat("output ", i, " does not exist; ", forward_.op(), " has ", num_outputs()));
 }
 
 int FormulaBody::Inputs(const std::string& name, int* count) {
@@ -204,7 +203,7 @@ int FormulaBody::AddNode(const std::string& op, const std::vector<BodyArgument>&
       if (!IsTensor(tensor)) {
         return FailInNode(
             name, op,
-            absl::StrCat("argument ", i, " is a Value that was never assigned; give it one"));
+            absl::StrCat("argument ", i, " is a Value that was never assigned; assign it first"));
       }
       list.emplace_back(tensors_[tensor].node, 0, tensors_[tensor].type);
       node.arg.push_back(tensors_[tensor].endpoint);
@@ -215,7 +214,8 @@ int FormulaBody::AddNode(const std::string& op, const std::vector<BodyArgument>&
       builder.Input(list[0]);
     } else {
       return FailInNode(
-          name, op, absl::StrCat("argument ", i, " is no list and has ", list.size(), " tensors"));
+          name, op,
+          absl::StrCat("argument ", i, " has ", list.size(), " tensors, but is not a list"));
     }
   }
   for (const auto& [attr_name, value] : attributes) {
@@ -255,7 +255,7 @@ int FormulaBody::AddNode(const std::string& op, const std::vector<BodyArgument>&
 
 int FormulaBody::AddAfter(int tensor, int first) {
   if (ok() && !IsTensor(first)) {
-    return Fail("After: a Value that was never assigned; give it one");
+    return Fail("After: a Value was never assigned; assign it first");
   }
   int count = 0;
   const int identity = AddNode("Identity", {{{tensor}, false}}, {}, &count);
@@ -265,13 +265,13 @@ int FormulaBody::AddAfter(int tensor, int first) {
 
 void FormulaBody::Return(const std::vector<int>& gradients) {
   if (has_returned_) {
-    Fail("the formula returns a second time; Return is called once, last");
+    Fail("the formula returns a second time; call Return once, at the end");
     return;
   }
   has_returned_ = true;
   if (static_cast<int>(gradients.size()) != num_inputs()) {
     Fail(absl::StrCat("the formula returns ", gradients.size(), " gradients for the ", num_inputs(),
-                      " inputs of ", forward_.op(), "; Value() stands for none"));
+                      " inputs of ", forward_.op(), "; use Value() for an input without one"));
     return;
   }
   results_ = gradients;
@@ -286,7 +286,7 @@ void FormulaBody::Return(const std::vector<int>& gradients) {
     } else if (!is_handle && TypeOf(result) != input_types_[i]) {
       Fail(absl::StrCat("the gradient of input ", i, " '", tensors_[i].node, "' has type ",
                         DataTypeString(TypeOf(result)), " where ", DataTypeString(input_types_[i]),
-                        " is expected, the input's; Cast makes it that"));
+                        ", the input's type, is expected; add a Cast"));
     }
   }
 }

@@ -88,14 +88,14 @@ class Checker {
       if (forward_.attr().contains(attr.name())) continue;
       return absl::FailedPreconditionError(
           absl::StrCat("the definition has an attribute '", attr.name(), "', which ", forward_.op(),
-                       " has not; it has ", AttributesOf(forward_)));
+                       " does not have; it has ", AttributesOf(forward_)));
     }
     for (const OpDef::ArgDef& arg : signature.input_arg()) {
       DataTypeVector types;
       if (!AppendTypes(arg, forward_, &types)) continue;
       if (tensors_.count(arg.name()) > 0) {
         return absl::FailedPreconditionError(
-            absl::StrCat("two arguments are called '", arg.name(), "'"));
+            absl::StrCat("two arguments are named '", arg.name(), "'"));
       }
       tensors_[arg.name()].types = types;
       for (size_t i = 0; i < types.size(); ++i) {
@@ -212,12 +212,11 @@ class Checker {
     if (!types.empty()) absl::StrAppend(&what, " (", types, ")");
     if (tensors.node >= 0 && nodes_[tensors.node].bound.op() == "Const") {
       const std::string& constant = nodes_[tensors.node].bound.name();
-      absl::StrAppend(&what, ". '", constant, "' is a constant of one type: put a Cast to ",
-                      "the type that the node takes behind it ({{\"", constant,
-                      "_cast\"}, \"Cast\", {\"", constant, "\"}, {{\"SrcT\", DT_",
-                      absl::AsciiStrToUpper(DataTypeString(type)),
+      absl::StrAppend(&what, ". '", constant, "' is a constant of one type: add a Cast to ",
+                      "the type that the node takes ({{\"", constant, "_cast\"}, \"Cast\", {\"",
+                      constant, "\"}, {{\"SrcT\", DT_", absl::AsciiStrToUpper(DataTypeString(type)),
                       "}, {\"DstT\", \"$T\"}}}), or write the gradient as a formula, ",
-                      "whose numbers take the type of what they meet");
+                      "whose numbers take the type of the values that they meet");
     }
     return Error(node.bound, what);
   }

@@ -30,7 +30,7 @@ absl::Status ResultCheck::Check(int i, const Output& gradient, const Source& mad
     if (!output.IsFullyDefined()) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(
         "the upstream gradient of output ", k, " has shape ", given.DebugString(),
-        " where the output has shape ", output.DebugString(), "; give one of the output's shape"));
+        " where the output has shape ", output.DebugString(), "; pass one of the output's shape"));
   }
   return absl::FailedPreconditionError(
       absl::StrCat("the gradient of ", NameOfInput(i), " has shape ", found.DebugString(),
@@ -88,8 +88,8 @@ std::string ResultCheck::Explain(const Source& made_by) const {
     case Source::kInput:
       return absl::StrCat("the definition returns ", NameOfInput(made_by.index), " as it is");
     case Source::kUpstream:
-      return absl::StrCat("the definition returns the upstream gradient of ", "output ",
-                          made_by.index, " as it is");
+      return absl::StrCat("the definition returns the upstream gradient of output ", made_by.index,
+                          " as it is");
     case Source::kOutput:
       return absl::StrCat("the definition returns output ", made_by.index, " of the op as it is");
     case Source::kStep:

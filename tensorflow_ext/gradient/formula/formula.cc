@@ -63,7 +63,7 @@ DataType Value::type() const {
 Gradient* Value::gradient() const {
   if (exists()) return gradient_;
   FailWith(kFailedPrecondition,
-           "a Value is used that was never assigned; give it one, or return "
+           "a Value that was never assigned is used; assign it first, or return "
            "Value() for an input that has no gradient");
 }
 
@@ -206,7 +206,7 @@ Values Gradient::CallAll(const std::string& op, const std::vector<Argument>& inp
 Value Gradient::Call(const std::string& op, const std::vector<Argument>& inputs,
                      const Attributes& attributes, SourceLine line) {
   const Values outputs = CallAll(op, inputs, attributes, line);
-  if (outputs.empty()) Fail("op " + op + " has no output; CallAll calls it");
+  if (outputs.empty()) Fail("op " + op + " has no output; call it with CallAll");
   return outputs[0];
 }
 
@@ -264,7 +264,8 @@ void WriteFormula(TfExt_Body* body, void* formula) {
     TfExt_BodyFail(body, kFailedPrecondition,
                    (std::string("the formula throws: ") + error.what()).c_str());
   } catch (...) {
-    TfExt_BodyFail(body, kFailedPrecondition, "the formula throws what is no std::exception");
+    TfExt_BodyFail(body, kFailedPrecondition,
+                   "the formula throws something that is not a std::exception");
   }
   current_body = outer;
 }

@@ -14,15 +14,15 @@ Gradient* OwnerOf(const std::string& op, const std::vector<Argument>& inputs) {
     }
   }
   internal::FailFormula(op +
-                        ": none of its inputs is a Value that was assigned; give it one, or "
+                        ": none of its inputs is a Value that was assigned; assign one, or "
                         "use g.Call for an op without inputs");
 }
 
 // The operand that gives the other its type.
 Value OneWithType(const std::string& op, const Operand& x, const Operand& y) {
   if (x.is_number() && y.is_number()) {
-    internal::FailFormula(op + " of two numbers, whose type nobody knows; make " +
-                          "one of them a Value by g.Scalar(number, type)");
+    internal::FailFormula(op + " of two numbers has no known type; make one of " +
+                          "them a Value with g.Scalar(number, type)");
   }
   return x.is_number() ? y.value() : x.value();
 }

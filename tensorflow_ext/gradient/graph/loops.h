@@ -65,9 +65,9 @@ inline absl::Status CheckNoLoops(const NodeSet& nodes,
   if (found == nullptr) return absl::OkStatus();
   return absl::UnimplementedError(
       absl::StrCat("node '", found->name(), "' of op ", found->type_string(),
-                   " belongs to a loop of TensorFlow 1 that TF_NewWhile did not make, which "
-                   "has no gradient; use a While op, which tf.while_loop of TensorFlow 2 "
-                   "makes, or TF_NewWhile"));
+                   " belongs to a TensorFlow 1 loop that TF_NewWhile did not make, so it has "
+                   "no gradient; use a While op, which tf.while_loop makes in TensorFlow 2, "
+                   "or TF_NewWhile"));
 }
 
 // Refuses loops of TF_NewWhile (BuildWhileLoop) with only some outputs that have a gradient:
@@ -81,9 +81,9 @@ inline absl::Status CheckWholeLoops(const NodeSet& between) {
       return absl::UnimplementedError(
           absl::StrCat("the gradient goes through output '", node->name(),
                        "' of a loop of TF_NewWhile and not through its output '", exit->name(),
-                       "', and TensorFlow differentiates such a loop by all its outputs or "
-                       "not at all; let y take all of them and x lead to all of them, or "
-                       "use a While op"));
+                       "', but TensorFlow differentiates such a loop only through all its "
+                       "outputs; make y depend on all of them and all of them on x, or use a "
+                       "While op"));
     }
   }
   return absl::OkStatus();

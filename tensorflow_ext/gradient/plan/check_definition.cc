@@ -185,7 +185,7 @@ absl::Status CheckDefinition(const NodeDef& node) {
   if (!others.empty()) {
     const size_t shown = std::min<size_t>(others.size(), 8);
     more = absl::StrCat(" (", others.size(), " other combinations of ", nodes.size(),
-                        " fail, too: ", absl::StrJoin(others.begin(), others.begin() + shown, "; "),
+                        " also fail: ", absl::StrJoin(others.begin(), others.begin() + shown, "; "),
                         shown < others.size() ? "; ..." : "", ")");
   }
   return absl::Status(wrong.code(), absl::StrCat("With ", types, ": ", wrong.message(), more));

@@ -42,7 +42,7 @@ REGISTER_GRADIENT("CheckNumericsV2", CheckNumericsGrad);
 // The op exists to make this an error.
 void PreventGradientGrad(Gradient& g) {
   g.Unimplemented(
-      absl::StrCat("the graph forbids to differentiate here: ", g.Attr<std::string>("message")));
+      absl::StrCat("the graph forbids differentiation here: ", g.Attr<std::string>("message")));
 }
 REGISTER_GRADIENT("PreventGradient", PreventGradientGrad);
 

@@ -93,8 +93,8 @@ void MapDefunGrad(Gradient& g) {
   for (const Value& value : shared) {
     if (value.type() == DT_RESOURCE || value.type() == DT_VARIANT) {
       return g.Unimplemented(
-          "captured_inputs may hold numbers only; read a variable, and take "
-          "tensors out of a variant, outside of the function");
+          "captured_inputs may only hold numbers; read variables, and take tensors out of "
+          "variants, outside the function");
     }
     rows.push_back(BroadcastTo(value, Concat({count, Shape(value)}, g.Int(0))));
   }

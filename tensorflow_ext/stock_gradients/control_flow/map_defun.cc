@@ -61,7 +61,7 @@ class MapGradient {
     if (gradient->gradients.size() != rows_.size() + captured_.size()) {
       return absl::InvalidArgumentError(absl::StrCat(
           "'", function.name(), "' takes ", gradient->gradients.size(),
-          " arguments, and the node has ", rows_.size() + captured_.size(), " inputs"));
+          " arguments, but the node has ", rows_.size() + captured_.size(), " inputs"));
     }
     TF_RETURN_IF_ERROR(scope_.graph()->AddFunctionLibrary(gradient->library));
 
@@ -103,8 +103,8 @@ class MapGradient {
       if (gradient.gradients[i] != input || input == tensorflow::DT_VARIANT) {
         return absl::UnimplementedError(
             absl::StrCat("input ", i, " is of type ", tensorflow::DataTypeString(input),
-                         "; only numbers have a gradient here. Read a variable, and take "
-                         "tensors out of a variant, outside of the function"));
+                         "; only numbers have a gradient here. Read variables, and take tensors "
+                         "out of variants, outside the function"));
       }
       types.push_back(input);
       shapes.push_back(ShapeInCall(i));

@@ -64,8 +64,8 @@ absl::StatusOr<TensorShape> StaticShape(const tensorflow::Graph& graph, const Ou
   TensorShape shape;
   if (!tensorflow::PartialTensorShape(proto).AsTensorShape(&shape)) {
     return absl::UnimplementedError(
-        "the shape of the input is not static, and XlaSpmdShardToFullShape "
-        "wants it for an attribute; give it by EnsureShape");
+        "the shape of the input is not static, but an attribute of XlaSpmdShardToFullShape "
+        "needs it; set the shape with EnsureShape");
   }
   return shape;
 }

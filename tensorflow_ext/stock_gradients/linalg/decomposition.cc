@@ -123,8 +123,8 @@ void XlaSelfAdjointEigGrad(Gradient& g) {
   if (!IsInexact(g.Input(0))) return ReturnNone(g);
   if (IsComplex(g.Input(0))) {
     return g.Unimplemented(
-        "complex matrices are not supported: the op gives the memory of real "
-        "eigenvalues out as complex ones");
+        "complex matrices are not supported: the op returns the memory of real "
+        "eigenvalues as complex ones");
   }
   g.Return({SelfAdjointGrad(g.Output(0), g.Output(1), g.Upstream(0), g.Upstream(1),
                             g.Attr<bool>("lower"))});

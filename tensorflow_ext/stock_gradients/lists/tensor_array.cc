@@ -169,16 +169,15 @@ class AccessGradient {
     }
     if (!of.empty() && absl::StartsWith(op_.node()->type_string(), kSplit) && !WasSplit(handle)) {
       return absl::UnimplementedError(
-          "TensorFlow's kernel can concatenate the gradient's gradient of an "
-          "array only if TensorArraySplit wrote it; use TensorArrayGather for "
-          "TensorArrayConcat, or TensorList ops, which tf.TensorArray of "
-          "TensorFlow 2 does");
+          "TensorFlow's kernel can concatenate the second gradient of an array only if "
+          "TensorArraySplit wrote the array; use TensorArrayGather instead of "
+          "TensorArrayConcat, or TensorList ops, as tf.TensorArray does in TensorFlow 2");
     }
     if (handle->src()->IsArg()) {
       return absl::UnimplementedError(
-          "the handle is an argument of a function, so other gradients of its "
-          "array are made elsewhere; make the array in the function, or use "
-          "TensorList ops, which tf.TensorArray of TensorFlow 2 does");
+          "the handle is an argument of a function, so other gradients of its array are "
+          "computed elsewhere; create the array in the function, or use TensorList ops, as "
+          "tf.TensorArray does in TensorFlow 2");
     }
     NodeBuilder builder = nodes_.New(grad_op_, grad_op_);
     builder.Input(handle->src(), handle->src_output());
@@ -188,9 +187,9 @@ class AccessGradient {
     absl::string_view scope_name = builder.node_name();
     if (!absl::ConsumeSuffix(&scope_name, grad_op_)) {
       return absl::InvalidArgumentError(
-          "it has a gradient in this scope already, and both would add to one "
-          "array; give every call of AddSymbolicGradients a scope of its own, "
-          "such as scope.NewSubScope(\"gradients\")");
+          "it already has a gradient in this scope, and both would add to one array; give "
+          "every call of AddSymbolicGradients its own scope, such as "
+          "scope.NewSubScope(\"gradients\")");
     }
     absl::ConsumeSuffix(&scope_name, "_grad/");
     absl::ConsumeSuffix(&scope_name, op_.node()->name());

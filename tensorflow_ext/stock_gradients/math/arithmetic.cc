@@ -80,7 +80,7 @@ void ClipByValueGrad(Gradient& g) {
   const Value x = g.Input(0), low = g.Input(1), high = g.Input(2);
   const Value dz = g.Upstream();
   if (IsComplex(x)) {
-    return g.Unimplemented("complex T is not supported: it has no order");
+    return g.Unimplemented("complex T is not supported: complex numbers have no order");
   }
   if (!IsFloating(x)) return ReturnNone(g);
   const Value is_low = Call("Less", {x, low});

@@ -130,7 +130,7 @@ void EinsumGrad(Gradient& g) {
   const size_t count = equation.operands.size();
   if (count != static_cast<size_t>(g.num_inputs())) {
     return g.Unimplemented(absl::StrCat("equation='", g.Attr<std::string>("equation"),
-                                        "' is not supported: it is to name the axes of ",
+                                        "' is not supported: it must name the axes of ",
                                         g.num_inputs(),
                                         " operands and of the result, as in \"ab,bc->ac\""));
   }

@@ -153,8 +153,8 @@ void ConvGrad(Gradient& g) {
   const auto strides = g.Attr<std::vector<int64_t>>("strides");
   const int64_t rank = strides.size();
   if (rank != 4 && rank != 5) {
-    return g.Unimplemented("strides = a list of " + std::to_string(rank) +
-                           "; only lists of 4 and 5 are supported: the op has "
+    return g.Unimplemented("strides has " + std::to_string(rank) +
+                           " elements, but only 4 and 5 are supported: the op has "
                            "kernels for 2 and 3 spatial axes");
   }
   const bool is_2d = rank == 4;

@@ -27,7 +27,7 @@ void CudnnRnn(Gradient& g, const char* gradient_op,
               std::initializer_list<const char*> more_attributes) {
   if (!g.Attr<bool>("is_training")) {
     g.Unimplemented(
-        "is_training = false: the op keeps nothing for the gradient; set "
+        "is_training = false: the op saves nothing for the gradient; set "
         "is_training to true");
     return;
   }

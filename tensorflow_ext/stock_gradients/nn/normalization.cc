@@ -67,7 +67,7 @@ void FusedBatchNorm(Gradient& g, const char* gradient_op) {
   const Layout layout(g);
   const Value x = g.Input(0), scale = g.Input(1), dy = g.Upstream(0);
   if (scale.type() != DT_FLOAT) {
-    return g.Unimplemented("the op that computes it takes a float scale only");
+    return g.Unimplemented("the gradient op only takes a float scale");
   }
   const bool is_training = g.Attr<bool>("is_training");
   std::vector<Argument> inputs;

@@ -121,9 +121,7 @@ std::string MaxPool3DRefusal(Gradient& g) {
   const DataType type = g.Upstream().type();
   if (g.Input(0).type() != type) return "TInput other than T is not supported";
   if (type != DT_FLOAT && type != DT_HALF && type != DT_BFLOAT16) {
-    return "T other than half, bfloat16 and float is not supported: there is "
-           "no "
-           "kernel";
+    return "T other than half, bfloat16 and float is not supported: there is no kernel";
   }
   return "";
 }

@@ -43,7 +43,8 @@ REGISTER_GRADIENT("SparseAddGrad", SparseAddGradGrad);
 void SparseSparseExtremumGrad(Gradient& g) {
   const Value a = g.Input(1), b = g.Input(4), dy = g.Upstream(1);
   if (!IsInexact(a)) return ReturnNone(g);
-  if (IsComplex(a)) return g.Unimplemented("a complex T has no order");
+  if (IsComplex(a))
+    return g.Unimplemented("complex T is not supported: complex numbers have no order");
   const Value count = Size(dy, DT_INT64);
   const Values ordinals =
       CallAll("SparseAddGrad", {Ordinals(count), g.Input(0), g.Input(3), g.Output(0)});

@@ -144,8 +144,8 @@ void RaggedTensorFromVariantGrad(Gradient& g) {
     g.Return({EncodeLike(encoded, {SplitsOfVariants(encoded, nested)}, d_values)});
   } else if (input_rank > output_rank) {
     g.Unimplemented(
-        "no tensors of an input_ragged_rank beyond "
-        "output_ragged_rank exist");
+        "input_ragged_rank is greater than output_ragged_rank; no such tensors "
+        "exist");
   } else {
     nested.erase(nested.begin(), nested.end() - input_rank - 1);
     g.Return({EncodeLike(encoded, nested, d_values)});

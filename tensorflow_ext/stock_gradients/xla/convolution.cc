@@ -101,7 +101,7 @@ void ConvGradient(Gradient& g, int64_t batch_groups) {
   xla::ConvolutionDimensionNumbers numbers;
   if (!numbers.ParseFromString(g.Attr<std::string>("dimension_numbers"))) {
     return g.Unimplemented(
-        "dimension_numbers is not supported: it is to be a serialized "
+        "dimension_numbers is not supported: it must be a serialized "
         "xla.ConvolutionDimensionNumbers");
   }
   const int n = numbers.input_spatial_dimensions_size();

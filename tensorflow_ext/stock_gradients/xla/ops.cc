@@ -52,7 +52,7 @@ void DotGrad(Gradient& g) {
   xla::DotDimensionNumbers numbers;
   if (!numbers.ParseFromString(g.Attr<std::string>("dimension_numbers"))) {
     return g.Unimplemented(
-        "dimension_numbers is not supported: it is to be a serialized "
+        "dimension_numbers is not supported: it must be a serialized "
         "xla.DotDimensionNumbers");
   }
   const auto axes = [](const auto& field) { return Axes(field.begin(), field.end()); };

@@ -178,7 +178,7 @@ def test_wrong_gradient_is_found(device: Device, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("where", ["in front of", "behind"])
-def test_write_beside_a_buffer_is_found(device: Device, where: str) -> None:
+def test_write_outside_a_buffer_is_found(device: Device, where: str) -> None:
     def write_beside() -> None:
         with device.memory():
             buffer = device.empty(10, np.uint8, offset=3)

@@ -150,7 +150,7 @@ def test_output(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None
     assert "No time for Mish and" in nothing
 
 
-def test_without_gpu_it_says_so() -> None:
+def test_a_missing_gpu_is_reported() -> None:
     """The library as it is built here; if there is a GPU, gpu_test runs."""
     options = ["--only", "no such check", "--no-times"]
     finished = subprocess.run(

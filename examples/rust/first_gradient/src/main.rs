@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let gradients = scope
         .graph_mut()
         .add_gradients(None, &[pool.pooled()], &xs, None)?;
-    let by_data = gradients[0].clone().ok_or("none by the data")?;
+    let by_data = gradients[0].clone().ok_or("no gradient for the data")?;
     assert!(gradients[1].is_none());
 
     // With an upstream gradient.
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let weighed = scope
         .graph_mut()
         .add_gradients(None, &[weighed.into()], &xs[..1], None)?;
-    let weighed = weighed[0].clone().ok_or("none by the data")?;
+    let weighed = weighed[0].clone().ok_or("no gradient for the data")?;
 
     let session = Session::new(&SessionOptions::new(), &scope.graph())?;
     let mut args = SessionRunArgs::new();
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .map(|output| args.request_fetch(&output.operation, output.index));
     session.run(&mut args)?;
     println!("pooled {:?}", &args.fetch::<f32>(y)?[..]);
-    println!("gradient by the data {:?}", &args.fetch::<f32>(dx)?[..]);
+    println!("gradient for the data {:?}", &args.fetch::<f32>(dx)?[..]);
     println!(
         "from an upstream gradient {:?}",
         &args.fetch::<f32>(weighed)?[..]

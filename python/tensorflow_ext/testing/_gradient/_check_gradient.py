@@ -98,8 +98,8 @@ def check_gradient(
     _require(step is None or step > 0, f"step={step}", "a number above 0")
     if not tf.executing_eagerly():
         raise RuntimeError(
-            "check_gradient runs eagerly; expected a call outside of tf.function and "
-            "of graphs, without disable_eager_execution()"
+            "check_gradient runs eagerly; call it outside tf.function and graphs, "
+            "without disable_eager_execution()"
         )
     name = getattr(fn, "__name__", None) or type(fn).__name__
     called = fn if "eager" in modes else tf.function(fn, jit_compile="xla" in modes)
@@ -160,12 +160,12 @@ def _given(upstreams: Any, function: Function, results: Sequence[tf.Tensor]) -> 
     _require(
         len(flat) == len(results),
         f"{len(flat)} upstream gradients",
-        f"{len(results)}, of {', '.join(function.outputs)}",
+        f"{len(results)}, one for each of {', '.join(function.outputs)}",
     )
     given = [tf.cast(w, y.dtype) for w, y in zip(flat, results, strict=True)]
     for w, y, name in zip(given, results, function.outputs, strict=True):
         shapes = f"an upstream gradient of shape {w.shape}"
-        _require(w.shape == y.shape, shapes, f"{y.shape}, of {name}")
+        _require(w.shape == y.shape, shapes, f"{y.shape}, the shape of {name}")
     return given
 
 

@@ -112,7 +112,7 @@ class Function:
                 *(f"upstream of {name}" for name in self.outputs),
                 *self.names[count:],
             ],
-            [f"gradient by {name}" for name, there in pairs if there],
+            [f"gradient for {name}" for name, there in pairs if there],
         )
 
 
@@ -173,7 +173,7 @@ def make_function(
         if _is_variable(x) and there and not any(x is v for v in read)
     ]
     if not results:
-        raise ValueError("check_gradient: fn gives no floating or complex tensor")
+        raise ValueError("check_gradient: fn returns no floating or complex tensor")
     if not tensors and not read:
         raise ValueError(
             "check_gradient: no input is floating or complex, and fn reads no trainable variable"

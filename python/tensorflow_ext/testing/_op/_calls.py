@@ -123,7 +123,7 @@ class Problem:
         return [
             *(f"output {name}" for name in variant.output_names),
             *(f"the gradient of {name}" for name in of),
-            *(f"the second gradient, of {s}" for s in sources if self.weights),
+            *(f"the second gradient of {s}" for s in sources if self.weights),
         ]
 
     def split(self, fed: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:

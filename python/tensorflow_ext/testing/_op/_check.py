@@ -178,7 +178,7 @@ def check_library(
         own = dict(options.get(name, {}))
         unknown = sorted(own.keys() - _OPTIONS)
         if unknown:
-            raise ValueError(f"options of {name}: there is no {unknown}")
+            raise ValueError(f"options of {name}: unknown options {unknown}")
         how = dataclasses.replace(
             Options(seed=seed), **{key: own[key] for key in own.keys() & _FIELDS}
         )
@@ -252,7 +252,7 @@ def _task(
     known = [argument.name for argument in op_def.input_arg]
     unknown = [name for name in options.without_gradient if name not in known]
     if unknown:
-        raise ValueError(f"{op_def.name} has no input {unknown}; expected of {known}.")
+        raise ValueError(f"{op_def.name} has no input {unknown}; expected some of {known}.")
     values = {**_inputs.lists_of(op_def, inputs), **(attrs or {})}
     sample = variants(op_def, values, samples, options.seed)
     given = None

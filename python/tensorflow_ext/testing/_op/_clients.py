@@ -30,7 +30,7 @@ def function(subject: Subject) -> Iterator[OpFinding]:
     """The findings about tf.function, with known and with unknown shapes."""
     ways = {
         "tf.function": _traced,
-        "tf.function of unknown shapes": lambda problem: _traced(problem, known_shapes=False),
+        "tf.function with unknown shapes": lambda problem: _traced(problem, known_shapes=False),
     }
     yield from _compared(subject, "function", ways)
 
@@ -51,7 +51,7 @@ def c(subject: Subject) -> Iterator[OpFinding]:
         yield subject.finding(
             "c",
             Verdict.MISSING,
-            "TF_AddGradients knows no gradient: give the op a REGISTER_OP_GRADIENT",
+            "TF_AddGradients finds no gradient: give the op a REGISTER_OP_GRADIENT",
         )
         return
     yield from _compared(subject, "c", {"TF_AddGradients": _c_client.evaluate})
@@ -82,7 +82,7 @@ def _compared(subject: Subject, check: str, ways: dict[str, _Way]) -> Iterator[O
             if differences:
                 return
     verdict = Verdict.PASSED if compared else Verdict.NONE
-    yield subject.finding(check, verdict, f"{compared} runs like eager mode")
+    yield subject.finding(check, verdict, f"{compared} runs match eager mode")
 
 
 def _differentiated(
@@ -145,7 +145,7 @@ def _compiled(problem: Problem) -> _Results:
         if "unsupported operations" in text or "No registered" in text:
             ops = sorted(set(re.findall(r"'?([\w>]+)'? OpKernel", text)))
             raise MissingError(
-                f"XLA has no kernel of {ops or brief(error)}: REGISTER_XLA_OP"
+                f"XLA has no kernel for {ops or brief(error)}: add REGISTER_XLA_OP"
             ) from error
         raise
 
@@ -263,7 +263,7 @@ def _vectorized(
         if found is None:
             raise
         raise MissingError(
-            f"nothing says how {found[1]} is vectorized: register it with "
+            f"no rule says how to vectorize {found[1]}: register one with "
             f"tensorflow.python.ops.parallel_for.pfor.RegisterPFor({found[1]!r})"
         ) from error
     loops = sorted(

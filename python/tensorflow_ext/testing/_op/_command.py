@@ -19,39 +19,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments to its parser."""
     parser.add_argument("what", help="a library, such as ./libmy_ops.so, or an op, such as 'My>Op'")
     parser.add_argument(
-        "--library",
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="for an op: the library that it comes with",
+        "--library", action="append", default=[], metavar="PATH", help="the library of the op"
     )
     parser.add_argument(
         "--module",
         action="append",
         default=[],
-        help="a Python module to import, with gradients or rules of "
-        "tf.vectorized_map; several times for several",
+        help="a Python module to import, because it registers gradients or rules of "
+        "tf.vectorized_map; may be repeated",
     )
     parser.add_argument(
         "--check",
         action="append",
         choices=CHECKS,
-        help="this check; several times for several; all by default",
+        help="run only this check; may be repeated (default: all)",
     )
     parser.add_argument(
-        "--leave-out", action="append", default=[], choices=CHECKS, help="not this one"
+        "--leave-out", action="append", default=[], choices=CHECKS, help="skip this check"
     )
     parser.add_argument(
         "--samples",
         type=int,
         default=16,
-        help="combinations of attributes to check at most (default: 16)",
+        help="the largest number of attribute combinations to check (default: 16)",
     )
     parser.add_argument(
         "--timeout",
         type=float,
         default=120.0,
-        help="seconds that a single call may take (default: 120)",
+        help="time limit of a single call, in seconds (default: 120)",
     )
 
 

@@ -28,16 +28,14 @@ def documentation(subject: Subject) -> Iterator[OpFinding]:
     inferred = _attributes.inferred(op_def.input_arg, [None] * len(op_def.input_arg))
     missing = [p.name for p in parts if not p.description and p.name not in inferred]
     if not op_def.summary:
-        yield subject.finding(
-            "documentation", Verdict.MISSING, "there is none: give REGISTER_OP a .Doc"
-        )
+        yield subject.finding("documentation", Verdict.MISSING, "none: give REGISTER_OP a .Doc")
     elif missing:
-        yield subject.finding("documentation", Verdict.MISSING, f".Doc says nothing of {missing}")
+        yield subject.finding("documentation", Verdict.MISSING, f".Doc does not describe {missing}")
     if not _OP_NAME.fullmatch(op_def.name):
         yield subject.finding(
             "documentation",
             Verdict.FAILED,
-            "the op's name is no word in capitals of its own, such as My>LayerNorm",
+            "the op's name is not in CamelCase, such as My>LayerNorm",
         )
     odd = [p.name for p in parts if not _NAME.fullmatch(p.name)]
     types_or_lengths = {
@@ -50,14 +48,14 @@ def documentation(subject: Subject) -> Iterator[OpFinding]:
         yield subject.finding(
             "documentation",
             Verdict.FAILED,
-            f"{odd}: expected names such as pooled_height; of types, such as T",
+            f"{odd}: expected names such as pooled_height, and T for types",
         )
     if ">" not in op_def.name:
         yield subject.finding(
             "documentation",
             Verdict.NOTE,
-            f"the name has no namespace: another library's {op_def.name} would clash; "
-            f"My>{op_def.name} would not",
+            f"the name has no namespace, so it would clash with another library's "
+            f"{op_def.name}; use a name such as My>{op_def.name}",
         )
     yield subject.finding("documentation", Verdict.PASSED)
 
@@ -150,16 +148,15 @@ def flags(subject: Subject) -> Iterator[OpFinding]:
         yield subject.finding(
             "stateful",
             Verdict.FAILED,
-            f"{subject.examples[0]}: the same inputs give other values, and TensorFlow "
-            "computes a stateless op once instead of twice. Give REGISTER_OP "
-            ".SetIsStateful(), or make the kernel repeatable",
+            f"{subject.examples[0]}: the same inputs give different values, but TensorFlow "
+            "may run a stateless op once instead of twice. Give REGISTER_OP "
+            ".SetIsStateful(), or make the kernel deterministic",
         )
     elif stateful and not subject.values_vary:
         yield subject.finding(
             "stateful",
             Verdict.NOTE,
-            "is stateful, so that TensorFlow runs it even where nobody needs it, yet "
-            "gives the same twice",
+            "is stateful, so TensorFlow always runs it, but gives the same values twice",
         )
     else:
         yield subject.finding("stateful", Verdict.PASSED)

@@ -54,11 +54,11 @@ def empty(subject: Subject) -> Iterator[OpFinding]:
         yield subject.finding("empty tensors", Verdict.NONE, "all inputs are scalars")
     elif not taken:
         yield subject.finding(
-            "empty tensors", Verdict.NOTE, f"all {tried} are refused, with an error"
+            "empty tensors", Verdict.NOTE, f"all {tried} were refused with an error"
         )
     else:
         yield subject.finding(
-            "empty tensors", Verdict.PASSED, f"{taken} taken, {tried - taken} refused"
+            "empty tensors", Verdict.PASSED, f"{taken} accepted, {tried - taken} refused"
         )
 
 
@@ -111,7 +111,7 @@ def _empty(subject: Subject, example: Example) -> str | None:
     except LookupError:
         return ""  # `gradient` reports that there is none.
     except REFUSALS as error:
-        return f"{example}: is taken, but the gradient is not: {brief(error)}"
+        return f"{example}: the kernel accepts it, but the gradient fails: {brief(error)}"
     gradients = results[len(outputs) :] or [None] * len(wanted)
     for index, gradient in zip(wanted, gradients, strict=True):
         if gradient is not None and gradient.shape != example.arrays[index].shape:
@@ -152,8 +152,8 @@ def _disagreement(example: Example, outputs: list[np.ndarray], said: _Said) -> s
         return f"{example}: the shape function {said.crash}"
     if said.shapes is None:
         return (
-            f"{example}: the kernel takes what the shape function refuses, with "
-            f"{said.refusal}; eagerly no shape function is asked"
+            f"{example}: the kernel accepts what the shape function refuses with "
+            f"{said.refusal}; eager mode does not call the shape function"
         )
     names = example.variant.output_names
     for name, shape, output in zip(names, said.shapes, outputs, strict=True):
@@ -186,10 +186,10 @@ def wrong_inputs(subject: Subject) -> Iterator[OpFinding]:
             crashes += answer.crashed
             if crashes == _MOST_CRASHES:
                 yield subject.finding(
-                    "wrong inputs", Verdict.NOTE, "no more was tried, for the crashes"
+                    "wrong inputs", Verdict.NOTE, "stopped because of the crashes"
                 )
                 return
-    yield subject.finding("wrong inputs", Verdict.PASSED, f"{refused} refused, {taken} taken")
+    yield subject.finding("wrong inputs", Verdict.PASSED, f"{refused} refused, {taken} accepted")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -222,8 +222,8 @@ def _give(subject: Subject, wrong: _Wrong) -> _Answer:
         return _Answer(fault, refused=True)
     if not subject.values_vary and not _calls.same_bits(first, second):
         return _Answer(
-            f"{place}: is taken, and gives other values each time: it reads memory that is not "
-            "its own, or forgets to write some"
+            f"{place}: the kernel accepts it and gives different values each time: it reads out "
+            "of bounds or leaves an output unwritten"
         )
     return _Answer(_disagreement(example, first, said))
 

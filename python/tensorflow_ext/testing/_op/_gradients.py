@@ -54,7 +54,7 @@ def second(subject: Subject) -> Iterator[OpFinding]:
 def _of_order(subject: Subject, order: int) -> Iterator[OpFinding]:
     check = "gradient" if order == 1 else "second order"
     if not any(subject.differentiable(e.variant) for e in subject.examples):
-        yield subject.finding(check, Verdict.NONE, "no input could have one")
+        yield subject.finding(check, Verdict.NONE, "no input can have one")
         return
     try:
         if has_none(subject.op):
@@ -65,11 +65,11 @@ def _of_order(subject: Subject, order: int) -> Iterator[OpFinding]:
             yield subject.finding(
                 check,
                 Verdict.MISSING,
-                "there is none: give the op a REGISTER_OP_GRADIENT, or a REGISTER_OP_NO_GRADIENT",
+                "none: give the op a REGISTER_OP_GRADIENT, or a REGISTER_OP_NO_GRADIENT",
             )
         return
     if subject.values_vary:
-        yield subject.finding(check, Verdict.NOTE, "cannot be checked: values vary")
+        yield subject.finding(check, Verdict.NOTE, "cannot be checked, because the values vary")
         return
     checked = 0
     for example, measured in _with_wide(subject):
@@ -155,8 +155,8 @@ def _nothing(subject: Subject, example: Example, index: int) -> Iterator[OpFindi
     yield subject.finding(
         "",
         Verdict.FAILED,
-        f"{example}: input {name} has no gradient; where it is to have none, say so "
-        f"with TfExt>NoGradient in the definition, or without_gradient=[{name!r}]",
+        f"{example}: input {name} has no gradient; if that is intended, declare it with "
+        f"TfExt>NoGradient in the definition, or without_gradient=[{name!r}]",
     )
 
 

@@ -93,7 +93,7 @@ def _array(generator: np.random.Generator, value: Any, dtype: tf.DType) -> np.nd
         return _filled(generator, shape, dtype, "signed")
     if dtype in (tf.resource, tf.variant):
         raise InputsError(
-            f"an input is a {dtype.name}, which cannot be given to another process: "
+            f"an input is a {dtype.name}, which cannot be passed to another process: "
             f"check the op with checks={list(CHECKS_WITHOUT)}"
         )
     array = value.numpy() if hasattr(value, "numpy") else np.asarray(value)
@@ -185,7 +185,7 @@ def find(subject: Subject, variant: Variant, before: Sequence[Example]) -> Examp
     types = variant.input_types
     for dtype in types:
         if dtype in (tf.resource, tf.variant):
-            raise InputsError(f"an input is a {dtype.name}, which cannot be made up")
+            raise InputsError(f"an input is a {dtype.name}, for which no values can be made up")
     known = [
         tuple(array.shape for array in example.arrays)
         for example in before
@@ -215,7 +215,7 @@ def find(subject: Subject, variant: Variant, before: Sequence[Example]) -> Examp
             break
     if accepted is not None:
         return accepted
-    raise InputsError(f"all that was tried was refused, first with {refusal}")
+    raise InputsError(f"the op refused all inputs that were tried, first with {refusal}")
 
 
 def _try(subject: Subject, example: Example, style: str) -> list[np.ndarray]:

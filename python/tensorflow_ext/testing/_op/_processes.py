@@ -141,7 +141,7 @@ class Workplace:
         while True:
             if not self._talk.poll(self.timeout):
                 self._end()
-                return said, f"does not end within {self.timeout:g} s"
+                return said, f"does not finish within {self.timeout:g} s"
             try:
                 kind, value = self._talk.recv()
             except (EOFError, OSError):
@@ -197,7 +197,7 @@ class Workplace:
             check, what = tried[-1]
             task.crashed.setdefault(check, {})[what] = ended
         for check in task.checks:
-            message = f"not checked: the op ended {_MOST_CRASHES} processes before"
+            message = f"not checked, because the op has already crashed {_MOST_CRASHES} processes"
             findings.append(OpFinding(op, check, Verdict.FAILED, message))
         return findings
 

@@ -98,7 +98,7 @@ class OpReport:
         lines = aligned(rows)
         for title, wanted in (
             ("faults", [Verdict.MISSING, Verdict.FAILED]),
-            ("to be known", [Verdict.NOTE]),
+            ("notes", [Verdict.NOTE]),
         ):
             found = [f for f in self.findings if f.verdict in wanted]
             if found:

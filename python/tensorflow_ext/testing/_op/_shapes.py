@@ -56,7 +56,7 @@ def check(subject: Subject) -> Iterator[OpFinding]:
     for example in subject.examples[:1]:
         if not subject.attempt(f"{example}, import", _exists, example):
             yield subject.finding(
-                "shape function", Verdict.MISSING, "there is none: give REGISTER_OP a .SetShapeFn"
+                "shape function", Verdict.MISSING, "none: give REGISTER_OP a .SetShapeFn"
             )
             return
     ranks_unknown: dict[str, str] = {}
@@ -78,9 +78,9 @@ def check(subject: Subject) -> Iterator[OpFinding]:
         yield subject.finding(
             "shape function",
             Verdict.NOTE,
-            f"says nothing of {name}, not even its rank, where all inputs are known ({where})",
+            f"does not infer even the rank of {name} although all inputs are known ({where})",
         )
-    yield subject.finding("shape function", Verdict.PASSED, f"asked {asked} times")
+    yield subject.finding("shape function", Verdict.PASSED, f"called {asked} times")
 
 
 def _views(example: Example) -> Iterator[tuple[str, list[np.ndarray | tf.TensorShape]]]:
@@ -120,7 +120,7 @@ def _ask(
     except CrashedError as error:
         return [], f"{place}: the shape function {error}"
     except REFUSALS as error:
-        return [], f"{place}: refuses what the kernel takes, with {brief(error)}"
+        return [], f"{place}: refuses what the kernel accepts, with {brief(error)}"
     names = example.variant.output_names
     for name, shape, actual in zip(names, said, shapes, strict=True):
         if not shape.is_compatible_with(actual):

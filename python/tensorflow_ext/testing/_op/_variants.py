@@ -253,8 +253,8 @@ def variants(
             values, guess = _choices(attr)
         if not values:
             raise ValueError(
-                f"{op_def.name}: nothing says what attribute {attr.name!r}, a "
-                f"{attr.type}, may be; give attrs={{{attr.name!r}: [...]}}."
+                f"{op_def.name}: no values are known for attribute {attr.name!r}, a "
+                f"{attr.type}; give attrs={{{attr.name!r}: [...]}}."
             )
         if guess:
             guessed.add(attr.name)

@@ -190,10 +190,10 @@ def _find_inputs(subject: Subject, task: Task) -> Iterator[OpFinding]:
         subject.examples.append(found)
     hint = (
         "; give inputs=..., a list of tensors or a function of the attributes that "
-        "makes one, and attrs=... where values are guessed"
+        "makes one, and attrs=... for guessed values"
     )
     if not subject.examples:
-        why = "none are given for the types that have kernels"
+        why = "none were given for the types that have kernels"
         if refused:
             why = f"{refused[0][0]}: {refused[0][1]}"
         yield subject.finding(_INPUTS, Verdict.MISSING, why + hint)

@@ -40,7 +40,7 @@ def _rewritten(tmp_path: pathlib.Path, text: str) -> str:
         ('text = "__shared__ <<<";', 'text = "__shared__ <<<";'),
     ],
 )
-def test_becomes(tmp_path: pathlib.Path, source: str, expected: str) -> None:
+def test_rewritten(tmp_path: pathlib.Path, source: str, expected: str) -> None:
     assert _rewritten(tmp_path, source) == expected
 
 
@@ -65,7 +65,7 @@ def test_refuses(tmp_path: pathlib.Path, source: str, reason: str) -> None:
     assert reason in str(error.value)
 
 
-def test_headers_come_once_with_their_lines(
+def test_headers_are_included_once_with_their_lines(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -202,8 +202,8 @@ class Finder {
     for (size_t i = 0; i < leaves.size(); ++i) {
       if (IsNone(*leaves[i])) continue;
       if (leaves[i]->kind_case() == StructuredValue::kTypeSpecValue) {
-        return absl::StrCat("A result of its gradient '", gradient.signature().name(), "' is a ",
-                            leaves[i]->type_spec_value().type_spec_class_name(),
+        return absl::StrCat("A result of its gradient '", gradient.signature().name(),
+                            "' has the type ", leaves[i]->type_spec_value().type_spec_class_name(),
                             "; return a dense tensor (tf.convert_to_tensor) and save the model "
                             "again");
       }

@@ -159,7 +159,7 @@ def recomputed(m: Any, x: tf.Tensor) -> tf.Tensor:
 
 @in_module(X, {"w": normal(3)})
 def overridden(m: Any, x: tf.Tensor) -> tf.Tensor:
-    """An op of which a graph overrides the gradient: the gradient of another op."""
+    """The graph gives an op the gradient of another op."""
     graph = tf.compat.v1.get_default_graph()
     with graph.gradient_override_map({"Round": "Identity"}):
         y = tf.round(x * m.w * 3)

@@ -45,6 +45,7 @@ def reversing(factor: float) -> Any:
 def save(folder: pathlib.Path, function: Any, **options: Any) -> pathlib.Path:
     module = tf.Module()
     module.w = tf.Variable(2.0)
+    module.table = TABLE
     spec = tf.TensorSpec([], name="x")
     module.f = tf.function(lambda x: {"y": function(x * module.w)}, input_signature=[spec])
     path = str(folder / "model")
@@ -335,6 +336,57 @@ def test_broken_model(
     graph.add(content)
     with pytest.raises(ClientError, match=message):
         gradient(graph)
+
+
+@tf.custom_gradient
+def sparse(x: tf.Tensor) -> Any:
+    """A gradient that is tf.IndexedSlices."""
+    rows = tf.constant([0], tf.int64)
+    return x * 1.0, lambda dy: tf.IndexedSlices(tf.reshape(dy, [1]), rows, rows + 1)
+
+
+def looked_up(x: tf.Tensor) -> tf.Tensor:
+    """The gradient uses a table that the function does not receive."""
+
+    @tf.custom_gradient
+    def of_table(x: tf.Tensor) -> Any:
+        size = tf.raw_ops.LookupTableSizeV2
+        return x * 1.0, lambda dy: dy * tf.cast(size(table_handle=TABLE.resource_handle), dy.dtype)
+
+    return of_table(x)
+
+
+TABLE = tf.lookup.StaticHashTable(
+    tf.lookup.KeyValueTensorInitializer(tf.constant(["factor"]), tf.constant([3.0])), 0.0
+)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (sparse, "has the type IndexedSlicesSpec; return a dense tensor"),
+        (looked_up, "captured the object .*, which its function does not receive. Pass it"),
+    ],
+)
+def test_refused(client: Client, tmp_path: pathlib.Path, function: Any, message: str) -> None:
+    graph = client.load_saved_model(save(tmp_path, function))
+    with pytest.raises(ClientError, match=message):
+        gradient(graph)
+
+
+def test_second_order_that_the_model_lacks(client: Client, tmp_path: pathlib.Path) -> None:
+    """TensorFlow does not save the gradient of a function that only a gradient calls."""
+
+    @tf.custom_gradient
+    def outer(x: tf.Tensor) -> Any:
+        return x * x, lambda dy: reversing(-3.0)(dy * x)
+
+    graph = client.load_saved_model(save(tmp_path, outer))
+    (dx,) = graph.gradients([Y], [X], [])
+    assert dx is not None
+    assert graph.run([dx], {X: np.array(1, np.float32)}) == [4]
+    with pytest.raises(ClientError, match="names the gradient 'CustomGradient.*does not have this"):
+        graph.gradients([dx], [X], [])
 
 
 def test_every_list_has_each_gradient_once(model: pathlib.Path) -> None:

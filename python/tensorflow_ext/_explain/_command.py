@@ -2,17 +2,25 @@
 """The command `python -m tensorflow_ext explain`."""
 
 import argparse
+import os
 import pathlib
 import sys
 
-from tensorflow_ext import _op_libraries
+import tensorflow as tf
+
+from tensorflow_ext import _op_libraries, _saved_model
 from tensorflow_ext._explain import _draw, _explain, _node
 from tensorflow_ext._explain._node import ExplainError
 from tensorflow_ext._runtime import _library
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("op", help="the op's type, such as 'TfExt>Relu' or Erfc")
+    parser.add_argument(
+        "op",
+        metavar="OP|MODEL",
+        help="the op's type, such as 'TfExt>Relu' or Erfc; or the folder of a SavedModel, to list "
+        "the gradients that it brings",
+    )
     parser.add_argument(
         "--attr",
         action="extend",
@@ -45,6 +53,9 @@ def run(arguments: argparse.Namespace) -> None:
       ExplainError: A file or the gradient is missing.
     """
     _load(arguments.library)
+    if os.path.isdir(arguments.op):
+        print(_gradients_of_model(arguments.op))
+        return
     for path in arguments.draw:
         _draw.check(path)
     explanation = _explain.explain(arguments.op, arguments.attr, _origins.get(arguments.op))
@@ -54,6 +65,26 @@ def run(arguments: argparse.Namespace) -> None:
         print(_explain.text(explanation, arguments.definition))
     for path in arguments.draw:
         _draw.draw(explanation.node, explanation.gradient, path)
+
+
+def _gradients_of_model(folder: str) -> str:
+    try:
+        rows = _saved_model.describe_saved_model(folder)
+    except tf.errors.OpError as error:
+        raise ExplainError(_node.one_line(error)) from None
+    lines = [
+        f"{name}: {state}, of node {node}" + (f" in function {function}" if function else "")
+        for kind, *fields in rows
+        if kind == "gradient"
+        for function, node, name, state in [fields]
+    ]
+    if not lines:
+        return "the model brings no gradients: every node has the gradient of its op"
+    hint = (
+        "Hand the model over to use those that are present (docs/saved_models.md). A client that "
+        "differentiates through a missing one gets an error."
+    )
+    return "\n".join([*lines, hint])
 
 
 # The library file of each op whose gradient was loaded by this command.

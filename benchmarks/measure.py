@@ -9,7 +9,7 @@ import statistics
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import limits
 import memory
@@ -17,6 +17,7 @@ import tensorflow as tf
 from limits import Needs
 from results import Result
 
+T = TypeVar("T")
 Function = Callable[..., Any]
 Work = Callable[[], object]
 Mode = Literal["eager", "tf.function", "jit_compile"]
@@ -217,7 +218,7 @@ def interleave(
     return times
 
 
-def in_own_process(function: Callable[..., list[Result]], *arguments: Any) -> list[Result]:
+def in_own_process(function: Callable[..., T], *arguments: Any) -> T:
     """The result of a module's function in a new process, which leaves no memory behind and has the
     cores of this thread.
 

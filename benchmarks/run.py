@@ -50,6 +50,7 @@ SUITES = (
     "sparsemax",
     "lowerings",
     "growth",
+    "call_growth",
     "threads",
     "many_threads",
 )

@@ -42,7 +42,7 @@ def check(
         if result is None:
             continue
         # A tape keeps no inputs if the op's gradient in TensorFlow does not need them.
-        expected = _expected(inputs[index] if inputs else None, result)
+        expected = _expected(inputs[index] if inputs else None)
         if not expected.is_compatible_with(result.shape):
             _raise_unless_inferred(plan, index, result.shape, expected, outputs, upstream)
 
@@ -58,7 +58,7 @@ def checked_in_graph(
 
 
 def _checked(plan: _plan.Plan, index: int, x: Any, result: tf.Tensor) -> tf.Tensor:
-    expected = _expected(x, result)
+    expected = _expected(x)
     is_known = expected.is_fully_defined() and result.shape.is_fully_defined()
     is_handle = x is not None and x.dtype == tf.resource
     is_no_variable = is_handle and expected.rank is None
@@ -80,7 +80,7 @@ def _is_numeric(dtype: tf.DType) -> bool:
     return dtype.is_floating or dtype.is_complex or dtype.is_integer
 
 
-def _expected(x: Any, gradient: tf.Tensor) -> tf.TensorShape:
+def _expected(x: Any) -> tf.TensorShape:
     """The shape of an input; for a variable's handle, that of the variable."""
     if x is None:  # The tape has not kept it.
         return tf.TensorShape(None)
@@ -88,9 +88,7 @@ def _expected(x: Any, gradient: tf.Tensor) -> tf.TensorShape:
         return x.shape
     data = resource_variable_ops.get_eager_safe_handle_data(x)
     held = list(data.shape_and_type) if data is not None and data.is_set else []
-    if len(held) != 1 or held[0].dtype != gradient.dtype:
-        return tf.TensorShape(None)
-    return tf.TensorShape(held[0].shape)
+    return tf.TensorShape(held[0].shape if len(held) == 1 else None)
 
 
 def _raise_unless_inferred(

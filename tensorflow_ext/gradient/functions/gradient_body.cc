@@ -7,6 +7,9 @@
 #include "tensorflow/cc/framework/scope_internal.h"
 #include "tensorflow/core/common_runtime/graph_constructor.h"
 #include "tensorflow/core/framework/node_def_util.h"
+#include "tensorflow/core/framework/shape_inference.h"
+#include "tensorflow/core/graph/algorithm.h"
+#include "tensorflow_ext/gradient/expand/static_shapes.h"
 #include "tensorflow_ext/gradient/functions/custom_gradients.h"
 #include "tensorflow_ext/gradient/functions/rerun.h"
 #include "tensorflow_ext/gradient/graph/leading_to.h"
@@ -38,11 +41,16 @@ GradientBody::GradientBody(const FunctionLibraryDefinition& library, const NameA
       upstream_types_(upstream),
       required_(required),
       graph_(library),
-      // Without shape inference, because no gradient needs static shapes.
-      scope_(InternalScope(*body.graph)) {}
+      scope_(tensorflow::NewInternalScope(&graph_, &status_, nullptr)) {
+  // The graph of `body` itself cannot take functions.
+  tensorflow::CopyGraph(*body.graph, &graph_);
+}
 
 absl::Status GradientBody::Build() {
   TF_RETURN_IF_ERROR(ClassifyNodes());
+  InferShapes();
+  // The scope knows the names of the nodes that the graph has now.
+  scope_ = tensorflow::NewInternalScope(&graph_, &status_, shapes_.get());
   TF_RETURN_IF_ERROR(AddUpstream());
   gradients_.assign(arguments_.size(), tensorflow::NoGradient());
   const std::string given = graph_.flib_def().FindGradient(function_.name());
@@ -51,9 +59,35 @@ absl::Status GradientBody::Build() {
   return Prune();
 }
 
-Scope GradientBody::InternalScope(const Graph& body) {
-  tensorflow::CopyGraph(body, &graph_);
-  return tensorflow::NewInternalScope(&graph_, &status_, nullptr);
+void GradientBody::InferShapes() {
+  shapes_ = std::make_unique<tensorflow::ShapeRefiner>(graph_.versions(), &graph_.flib_def());
+  shapes_->set_require_shape_inference_fns(false);
+  std::vector<Node*> order;
+  tensorflow::GetReversePostOrder(graph_, &order);
+  for (const Node* node : order) {
+    if (!node->IsOp()) continue;
+    if (!shapes_->AddNode(node).ok()) {
+      shapes_ = nullptr;
+      return;
+    }
+    // The shape of the variable, which its handle does not tell in a function.
+    const auto* saved = node->attrs().Find("_output_shapes");
+    if (node->type_string() != "ReadVariableOp" || saved == nullptr ||
+        saved->list().shape_size() != 1) {
+      continue;
+    }
+    tensorflow::shape_inference::ShapeHandle shape;
+    auto* context = shapes_->GetContext(node);
+    if (context->MakeShapeFromShapeProto(saved->list().shape(0), &shape).ok()) {
+      shapes_->SetShape(node, 0, shape).IgnoreError();
+    }
+  }
+}
+
+void GradientBody::SetShape(const Output& like, NodeBuilder* argument) const {
+  const tensorflow::PartialTensorShape shape = StaticShapes(scope_).Of(like);
+  if (shape.unknown_rank()) return;
+  argument->Attr("_output_shapes", std::vector<tensorflow::PartialTensorShape>{shape});
 }
 
 absl::Status GradientBody::ClassifyNodes() {
@@ -81,6 +115,7 @@ absl::Status GradientBody::ClassifyNodes() {
 absl::StatusOr<Node*> GradientBody::Add(NodeBuilder builder) {
   Node* node = nullptr;
   TF_RETURN_IF_ERROR(builder.Finalize(&graph_, &node));
+  TF_RETURN_IF_ERROR(scope_.DoShapeInference(node));
   return node;
 }
 
@@ -103,9 +138,10 @@ absl::Status GradientBody::AddUpstream() {
       TF_ASSIGN_OR_RETURN(Output y, Identity(result));
       ys_.push_back(y);
       const int index = arguments_.size() + upstreams_.size();
-      TF_ASSIGN_OR_RETURN(
-          Node * argument,
-          Add(New("upstream", "_Arg").Attr("T", upstream_types_[i]).Attr("index", index)));
+      NodeBuilder builder = New("upstream", "_Arg");
+      builder.Attr("T", upstream_types_[i]).Attr("index", index);
+      SetShape(result, &builder);
+      TF_ASSIGN_OR_RETURN(Node * argument, Add(builder));
       upstreams_.push_back(Output(argument, 0));
     }
     graph_.RemoveNode(retvals_[i]);

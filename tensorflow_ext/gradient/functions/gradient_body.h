@@ -3,6 +3,7 @@
 #ifndef TENSORFLOW_EXT_GRADIENT_FUNCTIONS_GRADIENT_BODY_H_
 #define TENSORFLOW_EXT_GRADIENT_FUNCTIONS_GRADIENT_BODY_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "tensorflow/cc/framework/ops.h"
 #include "tensorflow/cc/framework/scope.h"
 #include "tensorflow/core/common_runtime/function_body.h"
+#include "tensorflow/core/common_runtime/shape_refiner.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/types.h"
@@ -37,9 +39,12 @@ class GradientBody {
   const tensorflow::DataTypeVector& gradients() const { return gradient_types_; }
 
  private:
-  // Copies the nodes of `body`, whose own graph cannot take functions, so that the scope knows
-  // their names.
-  tensorflow::Scope InternalScope(const tensorflow::Graph& body);
+  // Infers the shapes of the nodes, as far as the function tells: SavedModels have the shapes of
+  // arguments and variables. With known shapes a gradient has fewer nodes (static_shapes.h).
+  void InferShapes();
+
+  // Gives an argument the known shape of `like`, for this gradient and for the gradient of that.
+  void SetShape(const tensorflow::Output& like, tensorflow::NodeBuilder* argument) const;
 
   // Finds the arguments, the results and the other nodes, and removes those that only report.
   absl::Status ClassifyNodes();
@@ -78,7 +83,9 @@ class GradientBody {
   const tensorflow::DataTypeVector& required_;
   tensorflow::Graph graph_;
   absl::Status status_;
-  const tensorflow::Scope scope_;
+  // Null if the shapes of some nodes cannot be inferred.
+  std::unique_ptr<tensorflow::ShapeRefiner> shapes_;
+  tensorflow::Scope scope_;
   std::vector<tensorflow::Node*> arguments_, retvals_;
   // The other nodes of the function.
   std::vector<const tensorflow::Node*> forward_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Typed ops, AddSymbolicGradients and InlineCalls of a C++ client that links libtensorflow_ext.so:
-// their results, and their errors if they are used wrongly. Prints each failure and then exits with
-// 1.
+// Typed ops, AddSymbolicGradients, InlineCalls and UseModelGradients of a C++ client that links
+// libtensorflow_ext.so: their results, and their errors if they are used wrongly. Prints each
+// failure and then exits with 1.
 
 #include <cmath>
 #include <cstdio>
@@ -24,6 +24,7 @@
 #include "tensorflow_ext/cc/gradients.h"
 #include "tensorflow_ext/cc/ops.h"
 #include "tensorflow_ext/inline_calls.h"
+#include "tensorflow_ext/use_model_gradients.h"
 
 namespace {
 
@@ -267,6 +268,18 @@ void InlinedCalls() {
   Check(untouched == Outputs{y}, "nothing is given back after an error");
 }
 
+// ----- Gradients that a model brings. (tests/models has models that bring some.) -----
+
+void ModelsWithoutGradients() {
+  const Scope scope = Scope::NewRootScope();
+  ops::Neg(scope, Placeholder(scope, "x"));
+  tensorflow::MetaGraphDef meta_graph;
+  CheckError(tensorflow_ext::UseModelGradients(scope, meta_graph), kInvalid, "meta_graph_def");
+  Check(scope.ToGraphDef(meta_graph.mutable_graph_def()));
+  Check(tensorflow_ext::UseModelGradients(scope, meta_graph));
+  Check(scope.graph()->flib_def().num_functions() == 0, "there is nothing to add");
+}
+
 // ----- Typed ops. -----
 
 void OutputsAndAttributes() {
@@ -357,6 +370,7 @@ int main() {
   WrongTensors();
   Loops();
   InlinedCalls();
+  ModelsWithoutGradients();
   OutputsAndAttributes();
   WrongUse();
   std::puts("fine");

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// TfExt_UseModelGradients of saved_model/use_model_gradients.h for C++ clients, which must link
+// libtensorflow_ext.so.
+
+#ifndef TENSORFLOW_EXT_USE_MODEL_GRADIENTS_H_
+#define TENSORFLOW_EXT_USE_MODEL_GRADIENTS_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "tensorflow/cc/framework/scope.h"
+#include "tensorflow/core/framework/graph.pb.h"
+#include "tensorflow/core/graph/graph.h"
+#include "tensorflow/core/protobuf/meta_graph.pb.h"
+#include "tensorflow_ext/saved_model/use_model_gradients.h"
+
+namespace tensorflow_ext {
+
+// Makes the graph of `scope` use the gradients that a SavedModel brings (tf.custom_gradient); until
+// then, a gradient through a node that has one is an error. The graph has the nodes of
+// `meta_graph`, under their own names: those of SavedModelBundle::meta_graph_def, or of
+// ReadMetaGraphDefFromSavedModel. Call it before gradients are added and before InlineCalls. It
+// adds functions to the graph's library and changes nothing else; a second call changes nothing.
+//
+// Errors: that of the scope, if it has one, and those of TfExt_UseModelGradients.
+inline absl::Status UseModelGradients(const tensorflow::Scope& scope,
+                                      const tensorflow::MetaGraphDef& meta_graph) {
+  using BufferOwner = std::unique_ptr<TF_Buffer, decltype(&TF_DeleteBuffer)>;
+  TF_RETURN_IF_ERROR(scope.status());
+  const std::string bytes = meta_graph.SerializeAsString();
+  const BufferOwner model(TF_NewBufferFromString(bytes.data(), bytes.size()), TF_DeleteBuffer);
+  const BufferOwner gradients(TF_NewBuffer(), TF_DeleteBuffer);
+  const std::unique_ptr<TF_Status, decltype(&TF_DeleteStatus)> status(TF_NewStatus(),
+                                                                      TF_DeleteStatus);
+  TfExt_ModelGradients(model.get(), gradients.get(), status.get());
+  TF_RETURN_IF_ERROR(absl::Status(static_cast<absl::StatusCode>(TF_GetCode(status.get())),
+                                  TF_Message(status.get())));
+  tensorflow::GraphDef graph_def;
+  if (!graph_def.ParseFromArray(gradients->data, static_cast<int>(gradients->length))) {
+    return absl::InternalError("TfExt_ModelGradients gave no GraphDef");
+  }
+  return scope.graph()->AddFunctionLibrary(graph_def.library());
+}
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_USE_MODEL_GRADIENTS_H_

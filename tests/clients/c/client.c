@@ -3,6 +3,7 @@
  * A client in plain C: answers the requests of the judge with TensorFlow's C API. ../README.md
  * describes the protocol.
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 
 #include "tensorflow/c/c_api.h"
+#include "tensorflow_ext/saved_model/use_model_gradients.h"
 #include "tests/clients/c/wire.h"
 
 enum { kMaxThreads = 64 };
@@ -29,6 +31,11 @@ typedef struct {
 } Gradients;
 
 static char* target; /* of sessions; NULL means this process */
+
+/* TfExt_UseModelGradients of the library that was loaded, or NULL. A program that links the library
+ * calls it by its name. */
+typedef __typeof__(&TfExt_UseModelGradients) UseModelGradients;
+static UseModelGradients use_model_gradients;
 
 static bool Ok(const Model* model) { return TF_GetCode(model->status) == TF_OK; }
 
@@ -103,6 +110,21 @@ static void Run(Model* model, const Feeds* feeds, const TF_Output* fetched, int 
                 count, NULL, 0, NULL, model->status);
 }
 
+static void LoadSavedModel(Model* model, const char* folder) {
+  DeleteGraph(model);
+  model->graph = TF_NewGraph();
+  const char* tags[] = {"serve"};
+  TF_SessionOptions* options = TF_NewSessionOptions();
+  TF_Buffer* meta_graph_def = TF_NewBuffer();
+  model->session = TF_LoadSessionFromSavedModel(options, NULL, folder, tags, 1, model->graph,
+                                                meta_graph_def, model->status);
+  if (Ok(model) && use_model_gradients != NULL) {
+    use_model_gradients(model->graph, meta_graph_def, model->status);
+  }
+  TF_DeleteBuffer(meta_graph_def);
+  TF_DeleteSessionOptions(options);
+}
+
 /* --- The requests ----------------------------------------------------------*/
 
 static void ReadGradients(Gradients* names) {
@@ -122,6 +144,9 @@ static void AnswerLibrary(Model* model) {
   char* path = ReadString();
   TF_Library* library = TF_LoadLibrary(path, model->status);
   if (library != NULL) TF_DeleteLibraryHandle(library);
+  void* loaded = Ok(model) ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : NULL;
+  void* function = loaded != NULL ? dlsym(loaded, "TfExt_UseModelGradients") : NULL;
+  if (function != NULL) use_model_gradients = (UseModelGradients)function;
   free(path);
   WriteStatus(model);
 }
@@ -141,14 +166,8 @@ static void AnswerAdd(Model* model) {
 }
 
 static void AnswerSavedModel(Model* model) {
-  DeleteGraph(model);
-  model->graph = TF_NewGraph();
   char* folder = ReadString();
-  const char* tags[] = {"serve"};
-  TF_SessionOptions* options = TF_NewSessionOptions();
-  model->session = TF_LoadSessionFromSavedModel(options, NULL, folder, tags, 1, model->graph, NULL,
-                                                model->status);
-  TF_DeleteSessionOptions(options);
+  LoadSavedModel(model, folder);
   free(folder);
   WriteStatus(model);
 }

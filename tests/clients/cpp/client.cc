@@ -4,6 +4,8 @@
 // wheel has no ClientSession: NewSession and GraphDef do the same.) ../README.md describes the
 // protocol.
 
+#include <dlfcn.h>
+
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -28,6 +30,20 @@
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow/core/protobuf/meta_graph.pb.h"
 #include "tensorflow/core/public/session.h"
+#include "tensorflow_ext/use_model_gradients.h"
+
+namespace {
+
+// TfExt_ModelGradients of the library that was loaded, or null.
+decltype(&TfExt_ModelGradients) model_gradients = nullptr;
+
+}  // namespace
+
+// UseModelGradients calls this. A program that links the library has the function from there.
+void TfExt_ModelGradients(const TF_Buffer* meta_graph_def, TF_Buffer* graph_def,
+                          TF_Status* status) {
+  model_gradients(meta_graph_def, graph_def, status);
+}
 
 namespace {
 
@@ -133,6 +149,9 @@ absl::Status LoadLibrary(const std::string& path) {
   if (library != nullptr) TF_DeleteLibraryHandle(library);
   absl::Status result = tensorflow::StatusFromTF_Status(status);
   TF_DeleteStatus(status);
+  void* loaded = result.ok() ? dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD) : nullptr;
+  void* function = loaded != nullptr ? dlsym(loaded, "TfExt_ModelGradients") : nullptr;
+  if (function != nullptr) model_gradients = reinterpret_cast<decltype(model_gradients)>(function);
   return result;
 }
 
@@ -150,7 +169,9 @@ class Graph {
   absl::Status LoadSavedModel(const std::string& folder) {
     folder_ = folder;
     TF_RETURN_IF_ERROR(tensorflow::ReadMetaGraphDefFromSavedModel(folder, {"serve"}, &meta_graph_));
-    return Add(meta_graph_.graph_def());
+    TF_RETURN_IF_ERROR(Add(meta_graph_.graph_def()));
+    if (model_gradients == nullptr) return absl::OkStatus();
+    return tensorflow_ext::UseModelGradients(scope_, meta_graph_);
   }
 
   absl::Status Export(std::string* serialized) const {

@@ -7,11 +7,15 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import org.tensorflow.EagerSession;
 import org.tensorflow.Graph;
 import org.tensorflow.Output;
 import org.tensorflow.SavedModelBundle;
 import org.tensorflow.Session;
+import org.tensorflow.op.Ops;
 import org.tensorflow.proto.GraphDef;
+import org.tensorflow.types.TString;
+import org.tensorflowext.op.TfExtOps;
 
 /** A graph and its session. Tensors are named "node:index". */
 final class Model implements AutoCloseable {
@@ -30,9 +34,16 @@ final class Model implements AutoCloseable {
     owner = bundle;
   }
 
-  /** The SavedModel in a folder, with its variables restored. */
-  static Model load(String folder) {
-    return new Model(SavedModelBundle.load(folder, "serve"));
+  /** The SavedModel in a folder, with its variables restored and its own gradients. */
+  static Model load(String folder) throws InvalidProtocolBufferException {
+    Model model = new Model(SavedModelBundle.load(folder, "serve"));
+    try (EagerSession eager = EagerSession.create()) {
+      Ops tf = Ops.create(eager);
+      TString gradients =
+          TfExtOps.create(tf).savedModelGradients(tf.constant(folder)).graphDef().asTensor();
+      model.add(gradients.asBytes().getObject());
+    }
+    return model;
   }
 
   /** Adds the nodes of a serialized GraphDef. */

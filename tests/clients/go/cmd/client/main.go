@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	tf "github.com/wamuir/graft/tensorflow"
+	"github.com/wamuir/graft/tensorflow/op"
 	"tensorflow-ext.test/clients/wire"
 )
 
@@ -69,6 +70,40 @@ func imported(def []byte, target string) (*tf.Graph, *tf.Session, error) {
 	}
 	session, err := tf.NewSession(graph, &tf.SessionOptions{Target: target})
 	return graph, session, err
+}
+
+// loaded is a SavedModel, which uses the gradients that it brings.
+func loaded(folder string) (*tf.SavedModel, error) {
+	model, err := tf.LoadSavedModel(folder, []string{"serve"}, nil)
+	if err != nil {
+		return nil, err
+	}
+	gradients, err := gradientsOf(folder)
+	if err != nil {
+		return nil, err
+	}
+	return model, model.Graph.Import(gradients, "")
+}
+
+// gradientsOf returns the gradients that a SavedModel brings, as a serialized GraphDef.
+func gradientsOf(folder string) ([]byte, error) {
+	scope := op.NewScope()
+	directory := op.Const(scope, folder)
+	read := scope.AddOperation(tf.OpSpec{Type: "TfExt>SavedModelGradients", Input: []tf.Input{directory}})
+	graph, err := scope.Finalize()
+	if err != nil {
+		return nil, err
+	}
+	session, err := tf.NewSession(graph, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+	results, err := session.Run(nil, []tf.Output{read.Output(0)}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return []byte(results[0].Value().(string)), nil
 }
 
 // find looks up tensors by their names, "node:index".
@@ -198,7 +233,7 @@ var requests = map[string]func(in *wire.Decoder) func(*client) (reply, error){
 	"saved_model": func(in *wire.Decoder) func(*client) (reply, error) {
 		folder := in.String()
 		return func(c *client) (reply, error) {
-			model, err := tf.LoadSavedModel(folder, []string{"serve"}, nil)
+			model, err := loaded(folder)
 			if err != nil {
 				return nil, err
 			}

@@ -9,8 +9,8 @@ use std::thread;
 use clients::protocol::{self as wire, Values};
 use clients::tensors;
 use tensorflow::{
-    Code, Graph, ImportGraphDefOptions, Library, Output, OutputName, Result, SavedModelBundle,
-    Session, SessionOptions, SessionRunArgs, Status,
+    Code, DataType, Graph, ImportGraphDefOptions, Library, Output, OutputName, Result,
+    SavedModelBundle, Scope, Session, SessionOptions, SessionRunArgs, Status, Tensor, ops,
 };
 
 /// By TensorFlow's numbers.
@@ -75,6 +75,8 @@ impl Client {
         let mut graph = Graph::new();
         let options = SessionOptions::new();
         let model = SavedModelBundle::load(&options, ["serve"], &mut graph, folder)?;
+        let gradients = model_gradients(folder)?;
+        graph.import_graph_def(&gradients, &ImportGraphDefOptions::new())?;
         let session = model.session;
         Ok(Client { graph, session })
     }
@@ -157,6 +159,24 @@ impl Client {
         }
         Ok(fetched)
     }
+}
+
+/// The gradients that a SavedModel brings, as a serialized GraphDef.
+fn model_gradients(folder: &str) -> Result<Tensor<u8>> {
+    let mut scope = Scope::new_root_scope();
+    let directory = ops::constant(folder.to_string(), &mut scope)?;
+    let graph_def = scope.new_operation("TfExt>SavedModelGradients", |node| {
+        node.add_input(directory);
+    })?;
+    // The crate's strings are UTF-8, which a serialized GraphDef is not.
+    let bytes = ops::DecodeRaw::new()
+        .out_type(DataType::UInt8)
+        .build(graph_def, &mut scope)?;
+    let session = Session::new(&SessionOptions::new(), &scope.graph())?;
+    let mut args = SessionRunArgs::new();
+    let token = args.request_fetch(&bytes, 0);
+    session.run(&mut args)?;
+    args.fetch(token)
 }
 
 /// Runs that many threads at once, each with its own graph and session.

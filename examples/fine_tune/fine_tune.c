@@ -11,6 +11,7 @@
 #include "tensorflow/c/tf_tstring.h"
 #include "tensorflow_ext/gradient/c_api.h"
 #include "tensorflow_ext/saved_model/describe_meta_graph.h"
+#include "tensorflow_ext/saved_model/use_model_gradients.h"
 
 enum { kMaxVariables = 256, kMaxRank = 8, kMaxName = 1024 };
 
@@ -209,6 +210,8 @@ FineTune* FineTune_Load(const char* model, float rate, bool inlined) {
   const char* tags[] = {"serve"};
   t->session =
       TF_LoadSessionFromSavedModel(options, NULL, model, tags, 1, t->graph, meta_graph, t->status);
+  RequireOk(t);
+  TfExt_UseModelGradients(t->graph, meta_graph, t->status);
   RequireOk(t);
   ReadDescription(t, meta_graph);
   TF_DeleteBuffer(meta_graph);

@@ -34,6 +34,7 @@
 #include "tensorflow/core/protobuf/meta_graph.pb.h"
 #include "tensorflow/core/public/session.h"
 #include "tensorflow_ext/inline_calls.h"
+#include "tensorflow_ext/use_model_gradients.h"
 
 namespace {
 
@@ -51,6 +52,7 @@ class FineTune {
     const Scope scope = Scope::NewRootScope();
     TF_RETURN_IF_ERROR(tensorflow::ImportGraphDef({}, meta_graph_.graph_def(), scope.graph(),
                                                   /*refiner=*/nullptr));
+    TF_RETURN_IF_ERROR(tensorflow_ext::UseModelGradients(scope, meta_graph_));
     for (tensorflow::Node* node : scope.graph()->op_nodes()) {
       TF_RETURN_IF_ERROR(scope.DoShapeInference(node));
     }

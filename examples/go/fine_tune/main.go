@@ -39,11 +39,18 @@ type model struct {
 	updates        []*tf.Operation
 }
 
-// describe returns the names of a model's signatures, variables and saver. The library
-// reads them from the SavedModel's protocol buffers.
-func describe(folder string) ([]string, error) {
+// info is what the library reads from a SavedModel's protocol buffers.
+type info struct {
+	lines     []string // the names of the signatures, variables and saver
+	gradients []byte   // the model's own gradients (tf.custom_gradient), for Graph.Import
+}
+
+// read returns the info of the model in a folder.
+func read(folder string) (*info, error) {
 	scope := op.NewScope()
-	lines := tfext.DescribeSavedModel(scope, op.Const(scope, folder))
+	directory := op.Const(scope, folder)
+	lines := tfext.DescribeSavedModel(scope, directory)
+	gradients := tfext.SavedModelGradients(scope, directory)
 	graph, err := scope.Finalize()
 	if err != nil {
 		return nil, err
@@ -53,11 +60,11 @@ func describe(folder string) ([]string, error) {
 		return nil, err
 	}
 	defer session.Close()
-	results, err := session.Run(nil, []tf.Output{lines}, nil)
+	results, err := session.Run(nil, []tf.Output{lines, gradients}, nil)
 	if err != nil {
 		return nil, err
 	}
-	return results[0].Value().([]string), nil
+	return &info{results[0].Value().([]string), []byte(results[1].Value().(string))}, nil
 }
 
 // load loads a model and finds the parts that the training needs.
@@ -66,12 +73,15 @@ func load(folder string) (*model, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines, err := describe(folder)
+	found, err := read(folder)
 	if err != nil {
 		return nil, err
 	}
+	if err := loaded.Graph.Import(found.gradients, ""); err != nil {
+		return nil, err
+	}
 	m := &model{SavedModel: loaded}
-	for _, line := range lines {
+	for _, line := range found.lines {
 		field := strings.Split(line, "\t")
 		switch {
 		case field[0] == "saver" && field[1] == "filename":

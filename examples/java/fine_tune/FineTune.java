@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import com.google.protobuf.InvalidProtocolBufferException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -19,6 +20,7 @@ import org.tensorflow.ndarray.Shape;
 import org.tensorflow.ndarray.buffer.DataBuffers;
 import org.tensorflow.op.Op;
 import org.tensorflow.op.Ops;
+import org.tensorflow.proto.GraphDef;
 import org.tensorflow.types.TFloat32;
 import org.tensorflow.types.TInt32;
 import org.tensorflow.types.TString;
@@ -49,7 +51,8 @@ public final class FineTune {
   private final Operand<TFloat32> loss;
   private final List<Op> updates = new ArrayList<>();
 
-  private FineTune(SavedModelBundle model, String folder, float rate) {
+  private FineTune(SavedModelBundle model, String folder, float rate)
+      throws InvalidProtocolBufferException {
     graph = model.graph();
     session = model.session();
     read(folder);
@@ -68,10 +71,16 @@ public final class FineTune {
     }
   }
 
-  /** Finds the signature "serving_default", its trainable variables and the saver. */
-  private void read(String folder) {
+  /**
+   * Makes the graph use the gradients that the model brings, and finds the signature
+   * "serving_default", its trainable variables and the saver.
+   */
+  private void read(String folder) throws InvalidProtocolBufferException {
     try (EagerSession eager = EagerSession.create()) {
       Ops tf = Ops.create(eager);
+      TString gradients =
+          TfExtOps.create(tf).savedModelGradients(tf.constant(folder)).graphDef().asTensor();
+      graph.importGraphDef(GraphDef.parseFrom(gradients.asBytes().getObject()));
       TString lines =
           TfExtOps.create(tf).describeSavedModel(tf.constant(folder)).lines().asTensor();
       lines.scalars().forEach(line -> readLine(line.getObject().split("\t", -1)));

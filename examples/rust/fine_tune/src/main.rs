@@ -20,8 +20,8 @@ use std::process::ExitCode;
 use std::{env, fs};
 
 use tensorflow::{
-    DataType, Graph, Library, Operation, Output, OutputName, SavedModelBundle, Scope, Session,
-    SessionOptions, SessionRunArgs, Tensor, ops,
+    DataType, Graph, ImportGraphDefOptions, Library, Operation, Output, OutputName,
+    SavedModelBundle, Scope, Session, SessionOptions, SessionRunArgs, Tensor, ops,
 };
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -53,6 +53,22 @@ fn describe(folder: &str) -> Result<Tensor<String>> {
     let session = Session::new(&SessionOptions::new(), &scope.graph())?;
     let mut args = SessionRunArgs::new();
     let token = args.request_fetch(&lines, 0);
+    session.run(&mut args)?;
+    Ok(args.fetch(token)?)
+}
+
+/// The gradients that the model brings (`tf.custom_gradient`), as a serialized GraphDef.
+fn model_gradients(folder: &str) -> Result<Tensor<u8>> {
+    let mut scope = Scope::new_root_scope();
+    let directory = ops::constant(folder.to_string(), &mut scope)?;
+    let graph_def = tensorflow_ext::saved_model_gradients(directory, &mut scope)?;
+    // The crate's strings are UTF-8, which a serialized GraphDef is not.
+    let bytes = ops::DecodeRaw::new()
+        .out_type(DataType::UInt8)
+        .build(graph_def, &mut scope)?;
+    let session = Session::new(&SessionOptions::new(), &scope.graph())?;
+    let mut args = SessionRunArgs::new();
+    let token = args.request_fetch(&bytes, 0);
     session.run(&mut args)?;
     Ok(args.fetch(token)?)
 }
@@ -190,6 +206,9 @@ fn fine_tune(folder: &str, data: &Path, batch: &str, rate: &str) -> Result<()> {
     let mut root = Scope::new_root_scope();
     let options = SessionOptions::new();
     let bundle = SavedModelBundle::load(&options, ["serve"], &mut root.graph_mut(), folder)?;
+    let gradients = model_gradients(folder)?;
+    root.graph_mut()
+        .import_graph_def(&gradients, &ImportGraphDefOptions::new())?;
     let session = bundle.session;
     let model = Model::read(folder, &root.graph())?;
     let scope = &mut root.new_sub_scope("fine_tune");

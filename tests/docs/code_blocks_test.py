@@ -41,8 +41,9 @@ _C = """
 #include "tensorflow/c/c_api.h"
 #include "tensorflow_ext/addons/register_ops.h"
 #include "tensorflow_ext/gradient/c_api.h"
+#include "tensorflow_ext/saved_model/use_model_gradients.h"
 void Block(int argc, char** argv, TF_Status* status, TF_Graph* graph,
-           TF_SessionOptions* options, TF_Session* session, const char* tag,
+           TF_SessionOptions* options, TF_Session* session, const char* tag, TF_Buffer* meta_graph,
            TF_Output x, TF_Output y, TF_Output loss, TF_Output dx, int n,
            TF_Output* variables, TF_Output* gradients) {
 #line 1 "%s"

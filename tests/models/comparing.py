@@ -67,13 +67,16 @@ def _types(model: Model) -> Sequence[str]:
 
 
 def _in_languages(cases: Sequence[Case]) -> list[tuple[str, Case]]:
-    """Every second model, in one type and one language."""
-    in_one_type = [
+    """Every second model, in one type and one language, and those of `every_program`."""
+    in_one_type = [case for case in cases if case.dtype == _types(case.model)[0]]
+    in_every = [case for case in in_one_type if case.model.every_program]
+    chosen = [
         case
-        for case in cases
-        if case.dtype == _types(case.model)[0] and sampling.is_turn(case.model.name, one_in=2)
+        for case in in_one_type
+        if case not in in_every and sampling.is_turn(case.model.name, one_in=2)
     ]
-    return sampling.in_languages(in_one_type)
+    in_every_program = [(language, case) for case in in_every for language in PROGRAMS]
+    return [*in_every_program, *sampling.in_languages(chosen)]
 
 
 MODULES = [
@@ -113,10 +116,12 @@ def outcomes_of(request: pytest.FixtureRequest, folders: pytest.TempPathFactory)
 def outcomes_of_programs(outcomes: Outcomes) -> dict[str, Outcomes]:
     """The outcomes of each language's models, from its program."""
     found: dict[str, Outcomes] = {}
-    for language in sampling.LANGUAGES:
+    for language in PROGRAMS:
         own = [case.id for other, case in IN_LANGUAGES if other == language]
         known = {name: outcomes[name] for name in own if name in outcomes}
         every = list(itertools.chain(*known.values()))
+        if not every:
+            continue
         rest = iter(run_program(every, find_program(PROGRAMS[language]), LIBRARY))
         found[language] = {name: [next(rest) for _ in of_case] for name, of_case in known.items()}
     return found

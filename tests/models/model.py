@@ -53,6 +53,7 @@ class Model:
         calls there is no error.
       random: True if the model draws numbers, so no two gradients are equal.
       tolerance: Replaces the type's tolerance; a comment in the row says why.
+      every_program: True if the program of each language differentiates it, C and C++ included.
       newer_keras: The types in which Keras 3.12, the last for Python 3.10, cannot save it.
     """
 
@@ -66,6 +67,7 @@ class Model:
     error: str | None = None
     random: bool = False
     tolerance: float | None = None
+    every_program: bool = False
     newer_keras: Sequence[str] = ()
 
     def made(self) -> Any:

@@ -39,7 +39,7 @@ def other_sine(x: tf.Tensor) -> Any:
 
 
 # Python's tapes give NaN for the last value if two are open.
-@in_module(LARGE, {"w": np.array(1.0)}, exact=("x",), orders=1)
+@in_module(LARGE, {"w": np.array(1.0)}, exact=("x",), orders=1, every_program=True)
 def on_plain_functions(m: Any, x: tf.Tensor) -> dict[str, tf.Tensor]:
     y = x * m.w
     return {
@@ -166,7 +166,7 @@ def overridden(m: Any, x: tf.Tensor) -> tf.Tensor:
     return y * m.w + x
 
 
-@model({"x": normal(5, 6)}, types=["float32"])
+@model({"x": normal(5, 6)}, types=["float32"], every_program=True)
 def quantized_to_int8(x: Any) -> Any:
     """Keras quantizes after training: the gradients are straight through."""
     hidden = keras.layers.Dense(6, activation="silu")

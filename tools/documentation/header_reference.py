@@ -16,6 +16,7 @@ PAGES = {
             "gradient/c_api.h",
             "gradient/formula_api.h",
             "saved_model/describe_meta_graph.h",
+            "saved_model/use_model_gradients.h",
             "version.h",
         ),
     ),

@@ -165,9 +165,12 @@ impl Client {
 fn model_gradients(folder: &str) -> Result<Tensor<u8>> {
     let mut scope = Scope::new_root_scope();
     let directory = ops::constant(folder.to_string(), &mut scope)?;
-    let graph_def = scope.new_operation("TfExt>SavedModelGradients", |node| {
+    let graph_def = {
+        let mut graph = scope.graph_mut();
+        let mut node = graph.new_operation("TfExt>SavedModelGradients", "gradients")?;
         node.add_input(directory);
-    })?;
+        node.finish()?
+    };
     // The crate's strings are UTF-8, which a serialized GraphDef is not.
     let bytes = ops::DecodeRaw::new()
         .out_type(DataType::UInt8)

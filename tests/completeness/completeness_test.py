@@ -1,82 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every op has what an op needs; an error says what is missing and where it goes.
-
-tools/completeness reads most of it from the sources, which needs no build. Here the library and its
-Python package show whether it reads right, and what else exists.
-"""
+"""Every registered op has what an op needs; an error says what is missing and where it goes."""
 
 import functools
 import inspect
-import pathlib
 import pkgutil
 from collections.abc import Callable
 
-import keras
 import pytest
 import tensorflow as tf
 from comparisons import COMPARISONS, Comparison
-from completeness.checks import missing
-from completeness.cpp import CppFacts
-from completeness.python import PythonFacts
-from source_tree import Tree
-from tensorflow.python.framework import kernels, ops
+from tensorflow.python.framework import ops
 from tensorflow.python.ops.parallel_for import pfor
 
 import tensorflow_ext as tfe
 from tensorflow_ext import _vectorize, layers, raw_ops
 from tensorflow_ext._runtime import _attributes
 
-# Under Bazel this file is a link into the source tree.
-_TREE = Tree(pathlib.Path(__file__).resolve().parents[2])
 FUNCTIONS = tfe.ops.FUNCTIONS
 # Definitions mark inputs with the first; the debug switch adds the second to graphs.
 _OF_THE_GRADIENTS = {"TfExt>NoGradient", "TfExt>CheckGradientShape"}
 _OPS = set(raw_ops.OPS.values()) - _OF_THE_GRADIENTS - raw_ops.TEXT_OPS
 
 every_registered_op = pytest.mark.parametrize("op", sorted(_OPS))
-
-
-def test_nothing_is_missing() -> None:
-    found = missing(_TREE)
-    assert not found, "\n".join(["", *found])
-
-
-# ----- The sources are read right.
-
-
-def _named(ops: set[str]) -> set[str]:
-    return {f"TfExt>{op}" for op in ops}
-
-
-def test_ops_are_read_right() -> None:
-    cpp = CppFacts(_TREE)
-    gradients = {op for op in tfe.gradients.list_ops() if op.startswith("TfExt>")}
-    assert _named(set(cpp.registered)) == _OPS
-    assert _named(set(cpp.gradients)) == gradients - _OF_THE_GRADIENTS
-    of_cpu = {
-        op
-        for op in _OPS
-        for kernel in kernels.get_registered_kernels_for_op(op).kernel
-        if kernel.device_type == "CPU"
-    }
-    assert _named(cpp.kernels("CPU") & set(cpp.registered)) == of_cpu
-
-
-def test_python_is_read_right() -> None:
-    python = PythonFacts(_TREE)
-    assert {name for name in python.functions if name in python.exported} == {*FUNCTIONS}
-    assert python.rules(raw_ops.OPS) == set(_vectorize.RULES)
-    assert set(python.comparisons) == {op.name.partition(",")[0] for op in COMPARISONS}
-    classes = {name: getattr(layers, name) for name in layers.__all__}
-    of_keras = {
-        name
-        for name, found in classes.items()
-        if inspect.isclass(found) and issubclass(found, keras.layers.Layer)
-    }
-    assert python.layer_classes & python.exported_layers == of_keras
-
-
-# ----- Facts that only the library knows.
 
 
 def _ops_in(function: Callable, *inputs: tf.Tensor) -> set[str]:

@@ -21,6 +21,11 @@ struct Scale {
   }
 
   float factor;
+
+  template <typename Reader>
+  void Read(Reader& reader) {
+    reader.Finite("factor", &factor);
+  }
 };
 
 // The nearest number in [min, max]; NaN stays NaN.
@@ -34,6 +39,11 @@ struct Clip {
   }
 
   float min, max;
+
+  template <typename Reader>
+  void Read(Reader& reader) {
+    reader.Range("min", &min, "max", &max);
+  }
 };
 
 // The upstream gradient where min <= x <= max, else 0 (also if x is NaN).
@@ -47,6 +57,11 @@ struct ClipGrad {
   }
 
   float min, max;
+
+  template <typename Reader>
+  void Read(Reader& reader) {
+    reader.Range("min", &min, "max", &max);
+  }
 };
 
 // 1, 0 or -1; NaN stays NaN, and zero keeps its sign.
@@ -57,6 +72,13 @@ struct Sign {
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
     const T positive_or_x = Where(x > T(0), T(1), x);
     return Where(x < T(0), T(-1), positive_or_x);
+  }
+
+  // Checks the attribute, which only the gradient uses.
+  template <typename Reader>
+  void Read(Reader& reader) const {
+    float clip;
+    reader.Positive("clip", &clip);
   }
 };
 
@@ -70,6 +92,11 @@ struct SignStraightThroughGrad {
   }
 
   float clip;
+
+  template <typename Reader>
+  void Read(Reader& reader) {
+    reader.Positive("clip", &clip);
+  }
 };
 
 // The nearest integer. Ties go to the even one.

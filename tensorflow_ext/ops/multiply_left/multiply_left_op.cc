@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tensorflow/core/framework/op.h"
+#include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/bridge/registration.h"
+#include "tensorflow_ext/gradient/formula/unary_grad.h"
 #include "tensorflow_ext/kernels/broadcast_shape.h"
 #include "tensorflow_ext/type_attributes.h"
 
@@ -25,6 +27,15 @@ x: Factor that receives the gradient, of any shape.
 y: Constant factor, of a shape that broadcasts with that of x.
 z: Product, of the broadcast shape.
 )doc");
+
+// The gradient is MultiplyLeft too, so its own gradient flows only to dz.
+void MultiplyLeftGradient(Gradient& g) {
+  const Value x = g.Input(0), y = g.Input(1);
+  const Value product = g.Call("TfExt>MultiplyLeft", {g.Upstream(), y});
+  const Value none;
+  g.Return({UnbroadcastInFloat(x, product, y, none).first, none});
+}
+REGISTER_GRADIENT("TfExt>MultiplyLeft", MultiplyLeftGradient);
 
 }  // namespace
 }  // namespace tensorflow_ext

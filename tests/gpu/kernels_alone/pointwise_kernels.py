@@ -168,7 +168,10 @@ ELEMENTWISE = (
         _BOUNDS,
         roundoffs=2,
     ),
-    PointwiseKernel("ShrinkGrad", 2, lambda dy, x: np.where(_kept(x), dy, 0), _BOUNDS),
+    *(
+        PointwiseKernel(name, 2, lambda dy, x: np.where(_kept(x), dy, 0), _BOUNDS)
+        for name in ("HardshrinkGrad", "SoftshrinkGrad")
+    ),
     # silu(gate) overflows in float, but not in float64.
     PointwiseKernel(
         "SwiGlu",

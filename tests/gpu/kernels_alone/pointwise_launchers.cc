@@ -63,7 +63,7 @@ int LaunchBroadcast(NumericType type, const DimensionList* operands, DimensionLi
   }
   int64_t size = 1;
   for (int d = 0; d < output_shape.rank; ++d) size *= output_shape.sizes[d];
-  return GpuBroadcast<Functor>::Launch(type, broadcast, inputs, outputs, size, stream);
+  return GpuElementwise<Functor>::Launch(type, broadcast, inputs, outputs, size, stream);
 }
 
 struct {

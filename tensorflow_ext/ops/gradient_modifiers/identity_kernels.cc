@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The OpKernels of the ops that are the identity and exist for their gradient. They pass on the
+// inputs' buffers without a copy, so CPU and GPU share them.
 
+#include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/kernels/attributes.h"
-#include "tensorflow_ext/kernels/elementwise_op.h"
 #include "tensorflow_ext/kernels/same_shape.h"
-#include "tensorflow_ext/ops/gradient_modifiers/gradient_modifiers.h"
-#include "tensorflow_ext/ops/gradient_modifiers/identity_op.h"
 
 namespace tensorflow_ext {
 
@@ -13,39 +14,26 @@ using tensorflow::DEVICE_CPU;
 using tensorflow::DEVICE_GPU;
 using tensorflow::OpKernelConstruction;
 
-// ----- Ops that compute -----
-
-absl::Status ReadAttributes(OpKernelConstruction* context, Scale* functor) {
-  return GetFiniteAttr(context, "TfExt>Scale", "factor", &functor->factor);
-}
-
-absl::Status ReadAttributes(OpKernelConstruction* context, Clip* functor) {
-  return GetRangeAttrs(context, "TfExt>Clip", &functor->min, &functor->max);
-}
-
-absl::Status ReadAttributes(OpKernelConstruction* context, ClipGrad* functor) {
-  return GetRangeAttrs(context, "TfExt>ClipGrad", &functor->min, &functor->max);
-}
-
-// The forward op does not use the attribute of its gradient.
-absl::Status ReadAttributes(OpKernelConstruction* context, Sign* /*functor*/) {
-  float clip;
-  return GetPositiveAttr(context, "TfExt>SignStraightThrough", "clip", &clip);
-}
-
-absl::Status ReadAttributes(OpKernelConstruction* context, SignStraightThroughGrad* functor) {
-  return GetPositiveAttr(context, "TfExt>SignStraightThroughGrad", "clip", &functor->clip);
-}
-
-TENSORFLOW_EXT_GRADIENT_MODIFIERS(REGISTER_ELEMENTWISE)
-
-// ----- Ops that are the identity -----
-
 #define REGISTER_IDENTITY(op, Kernel)                           \
   REGISTER_KERNEL_BUILDER(Name(op).Device(DEVICE_CPU), Kernel); \
   REGISTER_KERNEL_BUILDER(Name(op).Device(DEVICE_GPU), Kernel)
 
 namespace {
+
+// Each output is the input of the same index.
+class IdentityOp : public tensorflow::OpKernel {
+ public:
+  using OpKernel::OpKernel;
+
+  void Compute(tensorflow::OpKernelContext* context) override {
+    for (int i = 0; i < context->num_outputs(); ++i) {
+      context->set_output(i, context->input(i));
+    }
+  }
+
+  // The op is too cheap for its own thread.
+  bool IsExpensive() override { return false; }
+};
 
 class ScaledGradientOp : public IdentityOp {
  public:

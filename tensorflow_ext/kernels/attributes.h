@@ -57,7 +57,7 @@ absl::Status GetRangeAttrs(Context* context, const char* op, float* min, float* 
                                                  min_name, " <= ", max_name));
 }
 
-// What a functor reads its members with (elementwise.h). The status is that of the first attribute
+// A functor reads its members with it (elementwise.h). The status is that of the first attribute
 // that is wrong.
 template <typename Context>
 class AttributeReader {

@@ -37,8 +37,25 @@ _source = rule(
     },
 )
 
+def _list_impl(ctx):
+    headers = ["tensorflow_ext/ops/{0}/{0}.h".format(folder) for folder in ctx.attr.folders]
+    macros = ["TENSORFLOW_EXT_%s(OP)" % folder.upper() for folder in ctx.attr.folders]
+    ctx.actions.write(ctx.outputs.out, "".join(
+        ["#pragma once\n"] +
+        ["#include \"%s\"\n" % header for header in headers] +
+        ["#define TENSORFLOW_EXT_FUNCTORS(OP) %s\n" % " ".join(macros)],
+    ))
+
+_list = rule(
+    implementation = _list_impl,
+    attrs = {
+        "folders": attr.string_list(mandatory = True),
+        "out": attr.output(mandatory = True),
+    },
+)
+
 def functor_sources(folders):
-    """Writes the sources that folders lack.
+    """Writes the sources that folders lack, and functors.h, the list of all functors.
 
     Args:
       folders: the folders of ops.
@@ -47,10 +64,9 @@ def functor_sources(folders):
       The paths of the sources that it writes.
     """
     written = native.glob(["*/*.cc"])
+    listed = [f for f in folders if "{0}/{0}_gpu.cu.cc".format(f) not in written]
     outputs = []
-    for folder in folders:
-        if folder + "/" + folder + "_gpu.cu.cc" in written:
-            continue
+    for folder in listed:
         for suffix, (includes, macro) in _SOURCES.items():
             out = "{0}/{0}{1}".format(folder, suffix)
             if out not in written:
@@ -62,4 +78,9 @@ def functor_sources(folders):
                     out = out,
                 )
                 outputs.append(out)
+    _list(
+        name = "functors",
+        folders = listed,
+        out = "functors.h",
+    )
     return outputs

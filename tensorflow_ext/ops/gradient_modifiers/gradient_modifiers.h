@@ -65,7 +65,7 @@ struct ClipGrad {
 };
 
 // 1, 0 or -1; NaN stays NaN, and zero keeps its sign.
-struct Sign {
+struct SignStraightThrough {
   static constexpr int kArity = 1;
 
   template <typename T>
@@ -100,7 +100,7 @@ struct SignStraightThroughGrad {
 };
 
 // The nearest integer. Ties go to the even one.
-struct Round {
+struct RoundStraightThrough {
   static constexpr int kArity = 1;
 
   template <typename T>
@@ -115,8 +115,8 @@ struct Round {
   OP("TfExt>Scale", Scale)                                     \
   OP("TfExt>Clip", Clip)                                       \
   OP("TfExt>ClipGrad", ClipGrad)                               \
-  OP("TfExt>SignStraightThrough", Sign)                        \
+  OP("TfExt>SignStraightThrough", SignStraightThrough)         \
   OP("TfExt>SignStraightThroughGrad", SignStraightThroughGrad) \
-  OP("TfExt>RoundStraightThrough", Round)
+  OP("TfExt>RoundStraightThrough", RoundStraightThrough)
 
 #endif  // TENSORFLOW_EXT_OPS_GRADIENT_MODIFIERS_GRADIENT_MODIFIERS_H_

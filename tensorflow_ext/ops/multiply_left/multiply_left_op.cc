@@ -4,7 +4,8 @@
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/gradient/formula/unary_grad.h"
-#include "tensorflow_ext/kernels/broadcast_shape.h"
+#include "tensorflow_ext/kernels/elementwise_shape.h"
+#include "tensorflow_ext/ops/multiply_left/multiply_left.h"
 #include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {
@@ -15,7 +16,7 @@ REGISTER_OP("TfExt>MultiplyLeft")
     .Input("y: T")
     .Output("z: T")
     .Attr(kFloatingT)
-    .SetShapeFn(BroadcastShapeFn("TfExt>MultiplyLeft"))
+    .SetShapeFn(ElementwiseShapeFn<MultiplyLeft>("TfExt>MultiplyLeft"))
     .Doc(R"doc(
 Product x * y whose gradient flows to the left factor only.
 

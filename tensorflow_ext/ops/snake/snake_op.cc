@@ -4,7 +4,8 @@
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/gradient/formula/unary_grad.h"
-#include "tensorflow_ext/kernels/broadcast_shape.h"
+#include "tensorflow_ext/kernels/elementwise_shape.h"
+#include "tensorflow_ext/ops/snake/snake.h"
 #include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {
@@ -15,7 +16,7 @@ REGISTER_OP("TfExt>Snake")
     .Input("frequency: T")
     .Output("y: T")
     .Attr(kFloatingT)
-    .SetShapeFn(BroadcastShapeFn("TfExt>Snake"))
+    .SetShapeFn(ElementwiseShapeFn<Snake>("TfExt>Snake"))
     .Doc(R"doc(
 Snake activation, a line with waves on it: x + sin(f x)^2 / f, where f is the
 frequency. This is x + (1 - cos(2 f x)) / (2 f), and x where f is 0.
@@ -42,7 +43,7 @@ REGISTER_OP("TfExt>SnakeGrad")
     .Output("x_backprops: T")
     .Output("frequency_backprops: T")
     .Attr(kFloatingT)
-    .SetShapeFn(BroadcastShapeFn("TfExt>SnakeGrad"))
+    .SetShapeFn(ElementwiseShapeFn<SnakeGrad>("TfExt>SnakeGrad"))
     .Doc(R"doc(
 Gradients of Snake, both in one pass, not yet summed to its inputs' shapes.
 

@@ -78,24 +78,6 @@ def _tanhshrink(x: np.ndarray) -> np.ndarray:
     return np.where(x * x < 4, x * fraction / (1 + fraction), x - np.tanh(x))
 
 
-def _snake_ratio(x: np.ndarray, frequency: np.ndarray) -> np.ndarray:
-    """sin(f x) / f, or x if f x is 0."""
-    t = frequency * x
-    return x * np.where(t == 0, 1, np.sin(t) / t)
-
-
-def snake(x: np.ndarray, frequency: np.ndarray) -> np.ndarray:
-    t = frequency * x
-    return x + np.where(np.isinf(t), 0, _snake_ratio(x, frequency) * np.sin(t))
-
-
-def snake_slopes(x: np.ndarray, frequency: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The derivatives by x and by the frequency."""
-    t, ratio = frequency * x, _snake_ratio(x, frequency)
-    by_x = (np.sin(t) + np.cos(t)) ** 2
-    return by_x, ratio * (2 * x * np.cos(t) - ratio)
-
-
 FUNCTIONS: dict[str, tuple[Function, Function]] = {
     "GeluExact": (
         lambda x: _gated(x, _normal(x)),

@@ -1,15 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """The elementwise and broadcasting kernels: how to launch them (pointwise_launchers.cc),
-and their results in NumPy and float64."""
+and their results in NumPy and float64.
+
+The kernels of an op are derived from the reference in its module (op_definitions.py). Those of the
+families of many ops are here.
+"""
 
 import dataclasses
+import functools
+import pathlib
 import struct
+import sys
 from collections.abc import Callable, Iterator, Sequence
 
 import activations
 import numpy as np
 from device import Buffer, Device
 from numeric import FLOATING, NUMERIC, NumericType
+
+# If this folder was copied alone, the file is in it.
+sys.path.append(str(pathlib.Path(__file__).absolute().parent / "../../clients/python"))
+import op_definitions
 
 Function = Callable[..., np.ndarray]
 
@@ -19,17 +30,17 @@ class PointwiseKernel:
     """An elementwise or broadcasting kernel.
 
     Attributes:
-      name: The functor, or one of the two of a Choice.
+      name: The op, or one of the two functors of a Choice.
       arity: The number of arguments.
       function: The same on arrays of float64, or of an integer type; several outputs are stacked
         along a first axis.
-      attributes: The functor's members, all of one type.
+      attributes: The functor's members.
       roundoffs: The allowed distance between results, in roundoffs of the type.
       types: The types that its op admits.
       extremes: True if arguments may have extreme magnitudes.
       outputs: The number of results.
-      functor: The functor, if its name differs: the Choice.
-      member: The type of the attributes, for struct.pack.
+      functor: The op, if its name differs: that of the Choice.
+      member: The type of all attributes, or of each, for struct.pack.
       slack: An additional allowed distance, in roundoffs of the type times this function of the
         arguments, for sums that cancel.
     """
@@ -55,14 +66,15 @@ class PointwiseKernel:
         self, device: Device, dtype: NumericType, inputs: list[Buffer], outputs: list[Buffer]
     ) -> None:
         """Launches it over whole tensors."""
-        name = (self.functor or self.name).encode()
+        name = f"TfExt>{self.functor or self.name}".encode()
         if any(self.name == kernel.name for kernel in BROADCAST):
             shapes = [buffer.shape for buffer in (*inputs, outputs[0])]
             ranks = [len(shape) for shape in shapes]
             lists = (struct.pack(f"{len(x)}q", *x) for x in (ranks, sum(shapes, ())))
             device.launch("Broadcast", name, dtype, *lists, inputs, outputs)
         else:
-            members = struct.pack(self.member * len(self.attributes), *self.attributes)
+            kinds = self.member * len(self.attributes) if len(self.member) == 1 else self.member
+            members = struct.pack(kinds, *self.attributes)
             size = outputs[0].count
             device.launch("Elementwise", name, members, dtype, inputs, outputs, size)
 
@@ -146,17 +158,17 @@ def _pruned(threshold: float) -> Iterator[PointwiseKernel]:
     yield PointwiseKernel("PruneByMagnitudeGrad", 2, prune, attributes, member="d")
 
 
-ELEMENTWISE = (
+_ELEMENTWISE = (
     PointwiseKernel("Clip", 1, lambda x: np.clip(x, _MIN, _MAX), (_MIN, _MAX)),
     PointwiseKernel(
         "ClipGrad", 2, lambda dy, x: np.where((x >= _MIN) & (x <= _MAX), dy, 0), (_MIN, _MAX)
     ),
     PointwiseKernel("Relu", 1, lambda x: np.where(x <= 0, 0, x)),
     PointwiseKernel("ReluGrad", 2, lambda dy, x: np.where(x > 0, dy, 0)),
-    PointwiseKernel("Round", 1, np.rint),
+    PointwiseKernel("RoundStraightThrough", 1, np.rint),
     # Two roundings for the 16-bit types: to float, and to them.
     PointwiseKernel("Scale", 1, lambda x: _FACTOR * x, (_FACTOR,), roundoffs=2),
-    PointwiseKernel("Sign", 1, np.sign),
+    PointwiseKernel("SignStraightThrough", 1, np.sign),
     PointwiseKernel(
         "SignStraightThroughGrad", 2, lambda dy, x: np.where(np.abs(x) <= _CLIP, dy, 0), (_CLIP,)
     ),
@@ -197,27 +209,35 @@ ELEMENTWISE = (
     *_pruned(np.inf),
 )
 
-BROADCAST = (
-    PointwiseKernel("FloorMod", 2, np.mod, roundoffs=2, types=NUMERIC),
-    # x / y of extremes overflows in float, but not in float64.
-    PointwiseKernel(
-        "FloorModGrad", 3, lambda dy, x, y: -np.floor_divide(x, y) * dy, roundoffs=4, extremes=False
-    ),
-    PointwiseKernel("MultiplyLeft", 2, np.multiply, roundoffs=2),
-    PointwiseKernel("Snake", 2, activations.snake, roundoffs=_ACCURATE),
-    PointwiseKernel(
-        "SnakeGrad",
-        3,
-        lambda dy, x, f: dy * np.stack(activations.snake_slopes(x, f)),
-        roundoffs=_ACCURATE,
-        extremes=False,
-        outputs=2,
-        # Both are sums, and change with the roundoff of f x.
-        slack=lambda dy, x, f: np.abs(
-            dy * (8 + 4 * np.abs(f * x)) * np.stack(np.broadcast_arrays(1, x * x + 0 * f))
-        ),
-    ),
-)
+
+def _derived(broadcasts: bool) -> Iterator[PointwiseKernel]:
+    """The ops whose modules have a reference."""
+    for op, one in op_definitions.definitions().items():
+        if one.broadcasts != broadcasts:
+            continue
+        slack = one.facts.get("slack")
+
+        def function(*inputs: np.ndarray, one: op_definitions.Definition = one) -> np.ndarray:
+            result = one.reference(np, *inputs)
+            return np.stack(result) if isinstance(result, tuple) else result
+
+        is_one = not isinstance(one.reference(np, *np.ones((len(one.inputs), 1))), tuple)
+        yield PointwiseKernel(
+            op,
+            len(one.inputs),
+            function,
+            tuple(one.attributes.values()),
+            roundoffs=one.facts.get("roundoffs", 0),
+            types=NUMERIC if one.facts.get("integers") else FLOATING,
+            extremes=one.facts.get("extremes", True),
+            outputs=1 if is_one else 2,
+            member="".join("?" if isinstance(v, bool) else "f" for v in one.attributes.values()),
+            slack=slack and functools.partial(slack, np, **one.attributes),
+        )
+
+
+ELEMENTWISE = (*_ELEMENTWISE, *_derived(broadcasts=False))
+BROADCAST = tuple(_derived(broadcasts=True))
 
 
 class _ZeroOut(PointwiseKernel):
@@ -238,7 +258,7 @@ class _Clear(PointwiseKernel):
     def launch(
         self, device: Device, dtype: NumericType, inputs: list[Buffer], outputs: list[Buffer]
     ) -> None:
-        """Launches LaunchClear."""
+        """Launches LaunchZeroOutWhole."""
         device.launch("Clear", outputs[0], outputs[0].size)
 
 

@@ -4,6 +4,7 @@
 import tensorflow as tf
 
 from tensorflow_ext import raw_ops
+from tensorflow_ext._vectorize._batches import Role, batched
 from tensorflow_ext.ops._common import TensorLike, op
 
 __all__ = ["embedding_bag"]
@@ -53,3 +54,17 @@ def embedding_bag(
         params = tf.convert_to_tensor(params)
         weights = tf.ones_like(indices, params.dtype)
     return raw_ops.embedding_bag(indices, params, weights, combiner.lower(), name)
+
+
+OPS = {
+    "EmbeddingBag": {
+        "rule": batched(Role.INDICES, Role.TABLE, Role.ROWS),
+        "formula": (
+            r"y_b = \sum_l w_{b,l} \, P_{i_{b,l}}",
+            r"dP_v = \sum_{b,l \, : \, i_{b,l} = v} w_{b,l} \, dy_b, \quad "
+            r"dw_{b,l} = P_{i_{b,l}} \cdot dy_b",
+        ),
+    },
+    "EmbeddingBagParamsGrad": {"rule": batched(Role.ROWS, Role.INDICES, Role.TABLES, Role.ROWS)},
+    "EmbeddingBagWeightsGrad": {"rule": batched(Role.ROWS, Role.INDICES, Role.TABLE)},
+}

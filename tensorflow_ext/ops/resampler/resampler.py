@@ -5,8 +5,11 @@ from collections.abc import Sequence
 from typing import Literal
 
 import tensorflow as tf
+from tensorflow.python.ops.parallel_for import pfor
 
 from tensorflow_ext import raw_ops
+from tensorflow_ext._vectorize._batches import Role, batched
+from tensorflow_ext._vectorize._rules import Output, Vectorized, call
 from tensorflow_ext.ops._common import TensorLike, op
 
 __all__ = ["dense_image_warp", "interpolate_bilinear", "resampler"]
@@ -191,3 +194,37 @@ def _at_the_nearest(images: tf.Tensor, points: tf.Tensor) -> tf.Tensor:
     points = tf.where(points >= last, last, points)
     points = tf.where(points < 0, tf.zeros_like(last), points)
     return tf.cast(raw_ops.resampler(tf.cast(images, dtype), points), images.dtype)
+
+
+_images_of_each = batched(Role.ROWS, Role.ROWS)
+
+
+def _vectorize(vectorized: Vectorized) -> Output | list[Output]:
+    """The rule for images [N, H, W, C] and points [N, ..., 2]."""
+    images, points = vectorized.inputs
+    if images.is_stacked:
+        return _images_of_each(vectorized)
+    # The points of all iterations become more points of each image.
+    return pfor.wrap(_swap(call(vectorized, images.t, _swap(points.t))), True)
+
+
+def _swap(tensor: tf.Tensor) -> tf.Tensor:
+    """Swaps the first two dimensions."""
+    order = tf.concat([[1, 0], tf.range(2, tf.rank(tensor))], axis=0)
+    return tf.transpose(tensor, order)
+
+
+OPS = {
+    "Resampler": {
+        "rule": _vectorize,
+        "formula": (
+            r"z_{n,c} = \sum_{p} w(x_n - p_x) \, w(y_n - p_y) \, d_{p,c}, \quad "
+            r"w(t) = \max(1 - |t|, 0)",
+            r"dd_{p,c} = \sum_n w(x_n - p_x) \, w(y_n - p_y) \, dz_{n,c}",
+            r"dx_n = \sum_{p,c} w'(x_n - p_x) \, w(y_n - p_y) \, d_{p,c} \, dz_{n,c}",
+        ),
+    },
+    "ResamplerGrad": {"rule": batched(Role.ROWS, Role.ROWS, Role.ROWS)},
+    "ResamplerAdjoint": {"rule": batched(Role.ROWS, Role.ROWS, Role.SHAPE)},
+    "ResamplerDerivative": {"rule": _vectorize},
+}

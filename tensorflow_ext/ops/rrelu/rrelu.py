@@ -100,3 +100,15 @@ def _draw_seed(seed: int | TensorLike | None, rng: tf.random.Generator | None) -
     return tf.random.uniform(
         [2], -(2**31), 2**31 - 1, tf.int32, seed=None if seed is None else int(seed)
     )
+
+
+OPS = {
+    "Rrelu": {
+        "rule": "elementwise",
+        "formula": (
+            r"y = \begin{cases} x & x \ge 0 \\ a x & x < 0 \end{cases}, \quad "
+            r"a \sim U(l, u)",
+            r"dx = \begin{cases} dy & x \ge 0 \\ a \, dy & x < 0 \end{cases}",
+        ),
+    }
+}

@@ -4,6 +4,7 @@
 import tensorflow as tf
 
 from tensorflow_ext import raw_ops
+from tensorflow_ext._vectorize._batches import Role, batched
 from tensorflow_ext.ops._common import (
     DATA_FORMATS,
     TensorLike,
@@ -83,3 +84,16 @@ def correlation_cost(
         a, b, kernel_size, max_displacement, stride_1, stride_2, pad, name
     )
     return transpose(costs, channels_first) if transposed else costs
+
+
+OPS = {
+    "CorrelationCost": {
+        "rule": batched(Role.ROWS, Role.ROWS),
+        "formula": (
+            r"c_{p,d} = \frac{1}{k^2 C} \sum_{o,c} a_{p+o,c} \, b_{p+d+o,c}",
+            r"da_{q,c} = \frac{1}{k^2 C} \sum_{p,o,d \, : \, p+o=q} b_{q+d,c} \, dc_{p,d}",
+        ),
+    },
+    "CorrelationCostAGrad": {"rule": batched(Role.ROWS, Role.ROWS)},
+    "CorrelationCostBGrad": {"rule": batched(Role.ROWS, Role.ROWS)},
+}

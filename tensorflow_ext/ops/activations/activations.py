@@ -6,18 +6,7 @@ import tensorflow as tf
 from tensorflow_ext import raw_ops
 from tensorflow_ext.ops._common import TensorLike, op
 
-__all__ = [
-    "gelu",
-    "hardshrink",
-    "lisht",
-    "mish",
-    "relu",
-    "snake",
-    "softshrink",
-    "sparsemax",
-    "swiglu",
-    "tanhshrink",
-]
+__all__ = ["gelu", "hardshrink", "lisht", "mish", "relu", "softshrink", "swiglu", "tanhshrink"]
 
 
 @op
@@ -193,87 +182,62 @@ def softshrink(
     return raw_ops.softshrink(x, lower, upper, name)
 
 
-@op
-def snake(x: TensorLike, frequency: TensorLike = 1.0, name: str | None = None) -> tf.Tensor:
-    """Snake: x + sin(f x)^2 / f with the frequency f.
-
-    There is no cancellation where f x is small; where f is 0 the result is x.
-
-    Gradient: 1 + sin(2 f x) to x and x sin(2 f x) / f - sin(f x)^2 / f^2 to the
-    frequency, in one pass, each summed to its input's shape.
-
-    Args:
-      x: Tensor of type F and any shape.
-      frequency: Number, or tensor of a shape that broadcasts with that of x; cast to
-        x's type. Use one for all elements or one for each channel. It may be trained.
-      name: Name for the op.
-
-    Returns:
-      Tensor of x's type and the broadcast shape.
-
-    Raises:
-      tf.errors.InvalidArgumentError: The shapes do not broadcast.
-
-    Source: L. Ziyin, T. Hartwig and M. Ueda, "Neural Networks Fail to Learn Periodic
-    Functions and How to Fix It", arXiv:2006.08195.
-    """
-    x = tf.convert_to_tensor(x)
-    return raw_ops.snake(x, tf.cast(frequency, x.dtype), name)
-
-
-@op
-def sparsemax(logits: TensorLike, axis: int = -1, name: str | None = None) -> tf.Tensor:
-    """Sparsemax: max(logits - t, 0), with t chosen so that it sums to 1 along `axis`.
-
-    This is the point of the probability simplex that is nearest to the logits. Unlike
-    softmax it gives exact zeros. On TensorFlow, keras.activations.sparsemax of Keras 3.15
-    computes something else, which does not sum to 1.
-
-    If the logits along the axis contain NaN or infinity, or are all -infinity, the whole
-    result along it is NaN. -infinity beside finite logits gives 0.
-
-    Gradient: where the result is positive, dy minus the mean of dy over these elements;
-    elsewhere 0.
-
-    Args:
-      logits: Tensor of type F and shape [..., D], or with D at another axis.
-      axis: The axis along which the result sums to 1; a negative axis counts from the
-        last. For any axis but the last, `logits` and the result are transposed.
-      name: Name for the op.
-
-    Returns:
-      Tensor of the same type and shape.
-
-    Raises:
-      ValueError: `axis` is out of range for `logits`.
-      tf.errors.InvalidArgumentError: `logits` is a scalar.
-
-    Source: A. F. T. Martins and R. F. Astudillo, "From Softmax to Sparsemax: A Sparse
-    Model of Attention and Multi-Label Classification", arXiv:1602.02068.
-    """
-    logits = tf.convert_to_tensor(logits)
-    rank = logits.shape.rank
-    if rank and not -rank <= axis < rank:
-        raise ValueError(
-            f"sparsemax: argument 'axis' is {axis}, expected {-rank} <= axis < {rank} "
-            f"for 'logits' of rank {rank}"
-        )
-    if rank == 0 or axis == -1 or (rank is not None and axis == rank - 1):
-        return raw_ops.sparsemax(logits, name)
-    swapped = _with_last_axis(logits, axis)
-    return tf.transpose(raw_ops.sparsemax(tf.transpose(logits, swapped), name), swapped)
-
-
-def _with_last_axis(x: tf.Tensor, axis: int) -> list[int] | tf.Tensor:
-    """The permutation that swaps an axis of x with the last one."""
-    if x.shape.rank is not None:
-        axes = list(range(x.shape.rank))
-        axes[axis], axes[-1] = axes[-1], axes[axis]
-        return axes
-    rank = tf.rank(x)
-    message = f"sparsemax: argument 'axis' is {axis}, expected one of 'logits' of rank"
-    is_one = tf.debugging.Assert((-rank <= axis) & (axis < rank), [message, rank])
-    with tf.control_dependencies([is_one]):
-        ordered = tf.range(rank)
-    last, place = rank - 1, axis if axis >= 0 else axis + rank
-    return tf.where(ordered == place, last, tf.where(ordered == last, place, ordered))
+OPS = {
+    "Relu": {
+        "rule": "elementwise",
+        "formula": (
+            r"y = \max(x, 0)",
+            r"dx = \begin{cases} dy & x > 0 \\ 0 & \text{else} \end{cases}",
+        ),
+    },
+    "Gelu": {
+        "rule": "elementwise",
+        "formula": (
+            r"y = x \, \Phi(x)",
+            r"\Phi(x) \approx \frac{1}{2} \left( 1 + \tanh\left( \sqrt{\frac{2}{\pi}} "
+            r"\left( x + 0.044715 \, x^3 \right) \right) \right)",
+            r"dx = dy \left( \Phi(x) + x \, \Phi'(x) \right)",
+        ),
+    },
+    "SwiGlu": {
+        "rule": "elementwise",
+        "formula": (
+            r"y = g \, \sigma(g) \, v, \quad \sigma(g) = \frac{1}{1 + e^{-g}}",
+            r"dg = dy \, v \, \sigma(g) \left( 1 + g \left( 1 - \sigma(g) \right) \right)",
+            r"dv = dy \, g \, \sigma(g)",
+        ),
+    },
+    "Mish": {
+        "rule": "elementwise",
+        "formula": (
+            r"y = x \tanh(s), \quad s = \log\left( 1 + e^x \right)",
+            r"dx = dy \left( \tanh(s) + x \, \sigma(x) "
+            r"\left( 1 - \tanh^2(s) \right) \right)",
+        ),
+    },
+    "Lisht": {
+        "rule": "elementwise",
+        "formula": (
+            r"y = x \tanh(x)",
+            r"dx = dy \left( \tanh(x) + x \left( 1 - \tanh^2(x) \right) \right)",
+        ),
+    },
+    "Tanhshrink": {"rule": "elementwise", "formula": (r"y = x - \tanh(x)", r"dx = dy \tanh^2(x)")},
+    "Hardshrink": {
+        "rule": "elementwise",
+        "formula": (
+            r"y = \begin{cases} x & x < l \text{ or } x > u \\ 0 & \text{else} \end{cases}",
+            r"dx = \begin{cases} dy & x < l \text{ or } x > u \\ 0 & \text{else} "
+            r"\end{cases}",
+        ),
+    },
+    "Softshrink": {
+        "rule": "elementwise",
+        "formula": (
+            r"y = \begin{cases} x - l & x < l \\ x - u & x > u \\ 0 & \text{else} "
+            r"\end{cases}",
+            r"dx = \begin{cases} dy & x < l \text{ or } x > u \\ 0 & \text{else} "
+            r"\end{cases}",
+        ),
+    },
+}

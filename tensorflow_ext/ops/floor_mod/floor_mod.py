@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Binary arithmetic with broadcasting."""
+"""The floored remainder."""
 
 import tensorflow as tf
 
 from tensorflow_ext import raw_ops
 from tensorflow_ext.ops._common import TensorLike, op
 
-__all__ = ["floor_mod", "multiply_left"]
+__all__ = ["floor_mod"]
 
 
 @op
@@ -31,21 +31,23 @@ def floor_mod(x: TensorLike, y: TensorLike, name: str | None = None) -> tf.Tenso
     return raw_ops.floor_mod(x, y, name)
 
 
-@op
-def multiply_left(x: TensorLike, y: TensorLike, name: str | None = None) -> tf.Tensor:
-    """x * y, with a gradient for x only.
-
-    Gradient: y * dy to x, summed to the shape of x; none to y.
-
-    Args:
-      x: Tensor of type F.
-      y: Tensor of the same type, of a shape that broadcasts with that of x.
-      name: Name for the op.
-
-    Returns:
-      Tensor of the same type and the broadcast shape.
-
-    Raises:
-      tf.errors.InvalidArgumentError: The shapes do not broadcast.
-    """
-    return raw_ops.multiply_left(x, y, name)
+OPS = {
+    "FloorMod": {
+        "rule": "broadcasting",
+        "formula": (
+            r"z = x - \left\lfloor \frac{x}{y} \right\rfloor y",
+            r"dx = dz, \quad dy = -\left\lfloor \frac{x}{y} \right\rfloor dz",
+        ),
+        "reference": lambda np, x, y: np.mod(x, y),
+        "integers": True,
+        "roundoffs": 2,
+        "registers": 40,
+    },
+    # x / y of extremes overflows in float, but not in float64.
+    "FloorModGrad": {
+        "reference": lambda np, gradients, x, y: -np.floor_divide(x, y) * gradients,
+        "roundoffs": 4,
+        "extremes": False,
+        "registers": 48,
+    },
+}

@@ -158,3 +158,31 @@ def straight_through(
     Stochastic Neurons for Conditional Computation", arXiv:1308.3432.
     """
     return raw_ops.straight_through(value, surrogate, name)
+
+
+OPS = {
+    "ReverseGradient": {"rule": "elementwise", "formula": (r"y = x", r"dx = -s \, dy")},
+    "ReverseGradientN": {"rule": "each_alone", "formula": (r"y_i = x_i", r"dx_i = -s \, dy_i")},
+    "ScaleGradient": {"rule": "elementwise", "formula": (r"y = x", r"dx = s \, dy")},
+    "Scale": {"rule": "elementwise", "formula": (r"y = a \, x", r"dx = a \, dy")},
+    "ClipGradient": {"rule": "elementwise", "formula": (r"y = x", r"dx = \min(\max(dy, l), u)")},
+    "Clip": {
+        "rule": "elementwise",
+        "formula": (
+            r"y = \min(\max(x, l), u)",
+            r"dx = \begin{cases} dy & l \le x \le u \\ 0 & \text{else} \end{cases}",
+        ),
+    },
+    "SignStraightThrough": {
+        "rule": "elementwise",
+        "formula": (
+            r"y = \mathrm{sign}(x)",
+            r"dx = \begin{cases} dy & |x| \le c \\ 0 & \text{else} \end{cases}",
+        ),
+    },
+    "RoundStraightThrough": {
+        "rule": "elementwise",
+        "formula": (r"y = \mathrm{round}(x)", r"dx = dy"),
+    },
+    "StraightThrough": {"rule": "elementwise", "formula": (r"y = v", r"dv = 0, \quad ds = dy")},
+}

@@ -65,6 +65,7 @@ CORE_SECONDS = {
     "//tests/lint:lint_test": 14,
     "//tests/models:models_test": 142,
     "//tests/models:own_layers_test": 10,
+    "//tests/new_op:building_test": 151,
     "//tests/python:cpu_loops_test": 31,
     "//tests/python:explain_test": 11,
     "//tests/python:python_test": 519,

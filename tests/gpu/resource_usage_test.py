@@ -70,15 +70,7 @@ _FUNCTOR_REGISTERS = {
     "GeluExactGrad": 48,
     "GeluTanh": 48,
     "GeluTanhGrad": 48,
-    "Lisht": 48,
-    "LishtGrad": 48,
-    "Mish": 48,
-    "MishGrad": 40,
     "PruneByMagnitudeGrad": 40,
-    "SwiGlu": 40,
-    "SwiGluGrad": 56,
-    "Tanhshrink": 48,
-    "TanhshrinkGrad": 48,
 }
 _FUNCTOR_REGISTERS |= {
     op: one.facts["registers"]

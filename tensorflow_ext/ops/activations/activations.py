@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Activation functions."""
 
+import math
+from typing import Any
+
 import tensorflow as tf
 
 from tensorflow_ext import raw_ops
@@ -182,6 +185,101 @@ def softshrink(
     return raw_ops.softshrink(x, lower, upper, name)
 
 
+# The references. An infinite argument gives the limit. Beyond _FAR, the functions are 0 or x in
+# float64, and their derivatives constant.
+_FAR = 800.0
+_CUBIC = 0.044715
+
+
+def _near(np: Any, x: Any) -> Any:
+    return np.clip(x, -_FAR, _FAR)
+
+
+def _gated(np: Any, x: Any, gate: Any) -> Any:
+    """x times a gate that is 0 at -infinity."""
+    return np.where(x < 0, _near(np, x), x) * gate
+
+
+def _logistic(np: Any, x: Any) -> Any:
+    decay = np.exp(-np.abs(x))
+    return np.where(x < 0, decay, 1) / (1 + decay)
+
+
+def _silu_slope(np: Any, x: Any) -> Any:
+    s = _logistic(np, x)
+    return s + _near(np, x) * s * _logistic(np, -x)
+
+
+def _normal(np: Any, x: Any) -> Any:
+    return np.vectorize(math.erfc, otypes=[float])(-_near(np, x) / math.sqrt(2)) / 2
+
+
+def _cubic(np: Any, x: Any) -> Any:
+    return 2 * math.sqrt(2 / math.pi) * (_near(np, x) + _CUBIC * _near(np, x) ** 3)
+
+
+def _gelu(np: Any, x: Any, approximate: bool) -> Any:
+    return _gated(np, x, _logistic(np, _cubic(np, x)) if approximate else _normal(np, x))
+
+
+def _gelu_grad(np: Any, gradients: Any, x: Any, approximate: bool) -> Any:
+    near = _near(np, x)
+    if not approximate:
+        density = np.exp(-(near**2) / 2) / math.sqrt(2 * math.pi)
+        return gradients * (_normal(np, x) + near * density)
+    s, rise = _logistic(np, _cubic(np, x)), 2 * math.sqrt(2 / math.pi) * (1 + 3 * _CUBIC * near**2)
+    return gradients * (s + near * rise * s * _logistic(np, -_cubic(np, x)))
+
+
+def _mish_gate(np: Any, x: Any) -> Any:
+    return np.tanh(np.logaddexp(0, x))
+
+
+def _mish_grad(np: Any, gradients: Any, x: Any) -> Any:
+    t = _mish_gate(np, x)
+    return gradients * (t + _near(np, x) * (1 - t * t) * _logistic(np, x))
+
+
+def _lisht_grad(np: Any, gradients: Any, x: Any) -> Any:
+    return gradients * (np.tanh(x) + _near(np, x) / np.cosh(np.clip(x, -400, 400)) ** 2)
+
+
+def _tanhshrink(np: Any, x: Any) -> Any:
+    # The continued fraction of tanh near 0, where the difference cancels.
+    z = np.minimum(x * x, 4)
+    fraction = np.zeros_like(z)
+    for k in range(35, 1, -2):
+        fraction = z / (k + fraction)
+    return np.where(x * x < 4, x * fraction / (1 + fraction), x - np.tanh(x))
+
+
+def _kept(np: Any, x: Any, lower: float, upper: float) -> Any:
+    return ~((x >= lower) & (x <= upper))
+
+
+def _softshrink(np: Any, x: Any, lower: float, upper: float) -> Any:
+    return np.where(_kept(np, x, lower, upper), x - np.where(x > upper, upper, lower), 0)
+
+
+def _shrink_grad(np: Any, gradients: Any, x: Any, lower: float, upper: float) -> Any:
+    return np.where(_kept(np, x, lower, upper), gradients, 0)
+
+
+def _tail(np: Any, x: Any, value: Any) -> Any:
+    """Roundoffs of the exponent in the tails, and below float's normal numbers."""
+    return 4 * np.minimum(x * x, 1e4) * np.nan_to_num(np.abs(value), posinf=0) + 1e-29
+
+
+def _of_sum(np: Any, gradients: Any, *rest: Any, **attributes: Any) -> Any:
+    return 8 * np.abs(gradients)
+
+
+# A slope is a sum whose terms may cancel. Infinity times a slope is NaN if the slope is too small
+# for float.
+_SLOPE = {"roundoffs": 24, "extremes": False, "slack": _of_sum}
+_BOUNDS = {"lower": -0.5, "upper": 1.25}
+
+
 OPS = {
     "Relu": {
         "rule": "elementwise",
@@ -189,6 +287,7 @@ OPS = {
             r"y = \max(x, 0)",
             r"dx = \begin{cases} dy & x > 0 \\ 0 & \text{else} \end{cases}",
         ),
+        "reference": lambda np, x: np.where(x <= 0, 0, x),
     },
     "Gelu": {
         "rule": "elementwise",
@@ -198,6 +297,11 @@ OPS = {
             r"\left( x + 0.044715 \, x^3 \right) \right) \right)",
             r"dx = dy \left( \Phi(x) + x \, \Phi'(x) \right)",
         ),
+        "reference": _gelu,
+        "attributes": {"approximate": True},
+        "more_attributes": [{"approximate": False}],
+        "roundoffs": 24,
+        "slack": lambda np, x, approximate: _tail(np, x, _gelu(np, x, approximate)),
     },
     "SwiGlu": {
         "rule": "elementwise",
@@ -206,6 +310,11 @@ OPS = {
             r"dg = dy \, v \, \sigma(g) \left( 1 + g \left( 1 - \sigma(g) \right) \right)",
             r"dv = dy \, g \, \sigma(g)",
         ),
+        # silu(gate) overflows in float, but not in float64.
+        "reference": lambda np, gate, value: _gated(np, gate, _logistic(np, gate)) * value,
+        "roundoffs": 24,
+        "extremes": False,
+        "registers": 40,
     },
     "Mish": {
         "rule": "elementwise",
@@ -214,6 +323,10 @@ OPS = {
             r"dx = dy \left( \tanh(s) + x \, \sigma(x) "
             r"\left( 1 - \tanh^2(s) \right) \right)",
         ),
+        "reference": lambda np, x: _gated(np, x, _mish_gate(np, x)),
+        "roundoffs": 24,
+        "slack": lambda np, x: _tail(np, x, _gated(np, x, _mish_gate(np, x))),
+        "registers": 48,
     },
     "Lisht": {
         "rule": "elementwise",
@@ -221,8 +334,19 @@ OPS = {
             r"y = x \tanh(x)",
             r"dx = dy \left( \tanh(x) + x \left( 1 - \tanh^2(x) \right) \right)",
         ),
+        "reference": lambda np, x: x * np.tanh(x),
+        "roundoffs": 24,
+        "slack": lambda np, x: _tail(np, x, x * np.tanh(x)),
+        "registers": 48,
     },
-    "Tanhshrink": {"rule": "elementwise", "formula": (r"y = x - \tanh(x)", r"dx = dy \tanh^2(x)")},
+    "Tanhshrink": {
+        "rule": "elementwise",
+        "formula": (r"y = x - \tanh(x)", r"dx = dy \tanh^2(x)"),
+        "reference": _tanhshrink,
+        "roundoffs": 24,
+        "slack": lambda np, x: _tail(np, x, _tanhshrink(np, x)),
+        "registers": 48,
+    },
     "Hardshrink": {
         "rule": "elementwise",
         "formula": (
@@ -230,6 +354,8 @@ OPS = {
             r"dx = \begin{cases} dy & x < l \text{ or } x > u \\ 0 & \text{else} "
             r"\end{cases}",
         ),
+        "reference": lambda np, x, lower, upper: np.where(_kept(np, x, lower, upper), x, 0),
+        "attributes": _BOUNDS,
     },
     "Softshrink": {
         "rule": "elementwise",
@@ -239,5 +365,34 @@ OPS = {
             r"dx = \begin{cases} dy & x < l \text{ or } x > u \\ 0 & \text{else} "
             r"\end{cases}",
         ),
+        "reference": _softshrink,
+        "attributes": _BOUNDS,
+        "roundoffs": 2,
     },
+    "ReluGrad": {"reference": lambda np, gradients, x: np.where(x > 0, gradients, 0)},
+    "GeluGrad": {
+        "reference": _gelu_grad,
+        "attributes": {"approximate": True},
+        "more_attributes": [{"approximate": False}],
+        **_SLOPE,
+    },
+    "SwiGluGrad": {
+        "reference": lambda np, gradients, gate, value: (
+            gradients * value * _silu_slope(np, gate),
+            gradients * _gated(np, gate, _logistic(np, gate)),
+        ),
+        "roundoffs": 24,
+        "extremes": False,
+        "slack": lambda np, gradients, gate, value: 8 * np.abs(gradients * value),
+        "registers": 56,
+    },
+    "MishGrad": {"reference": _mish_grad, **_SLOPE, "registers": 40},
+    "LishtGrad": {"reference": _lisht_grad, **_SLOPE, "registers": 48},
+    "TanhshrinkGrad": {
+        "reference": lambda np, gradients, x: gradients * np.tanh(x) ** 2,
+        **_SLOPE,
+        "registers": 48,
+    },
+    "HardshrinkGrad": {"reference": _shrink_grad, "attributes": _BOUNDS},
+    "SoftshrinkGrad": {"reference": _shrink_grad, "attributes": _BOUNDS},
 }

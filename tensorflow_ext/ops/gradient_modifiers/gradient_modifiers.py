@@ -164,7 +164,14 @@ OPS = {
     "ReverseGradient": {"rule": "elementwise", "formula": (r"y = x", r"dx = -s \, dy")},
     "ReverseGradientN": {"rule": "each_alone", "formula": (r"y_i = x_i", r"dx_i = -s \, dy_i")},
     "ScaleGradient": {"rule": "elementwise", "formula": (r"y = x", r"dx = s \, dy")},
-    "Scale": {"rule": "elementwise", "formula": (r"y = a \, x", r"dx = a \, dy")},
+    "Scale": {
+        "rule": "elementwise",
+        "formula": (r"y = a \, x", r"dx = a \, dy"),
+        # Two roundings for the 16-bit types: to float, and to them.
+        "reference": lambda np, x, factor: factor * x,
+        "attributes": {"factor": -1.7},
+        "roundoffs": 2,
+    },
     "ClipGradient": {"rule": "elementwise", "formula": (r"y = x", r"dx = \min(\max(dy, l), u)")},
     "Clip": {
         "rule": "elementwise",
@@ -172,6 +179,8 @@ OPS = {
             r"y = \min(\max(x, l), u)",
             r"dx = \begin{cases} dy & l \le x \le u \\ 0 & \text{else} \end{cases}",
         ),
+        "reference": lambda np, x, min, max: np.clip(x, min, max),
+        "attributes": {"min": -0.5, "max": 1.25},
     },
     "SignStraightThrough": {
         "rule": "elementwise",
@@ -179,10 +188,22 @@ OPS = {
             r"y = \mathrm{sign}(x)",
             r"dx = \begin{cases} dy & |x| \le c \\ 0 & \text{else} \end{cases}",
         ),
+        "reference": lambda np, x: np.sign(x),
     },
     "RoundStraightThrough": {
         "rule": "elementwise",
         "formula": (r"y = \mathrm{round}(x)", r"dx = dy"),
+        "reference": lambda np, x: np.rint(x),
     },
     "StraightThrough": {"rule": "elementwise", "formula": (r"y = v", r"dv = 0, \quad ds = dy")},
+    "ClipGrad": {
+        "reference": lambda np, gradients, x, min, max: np.where(
+            (x >= min) & (x <= max), gradients, 0
+        ),
+        "attributes": {"min": -0.5, "max": 1.25},
+    },
+    "SignStraightThroughGrad": {
+        "reference": lambda np, gradients, x, clip: np.where(np.abs(x) <= clip, gradients, 0),
+        "attributes": {"clip": 0.75},
+    },
 }

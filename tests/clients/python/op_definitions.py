@@ -9,6 +9,7 @@ if its first parameter is np. Of an elementwise op, an entry has
   reference: The result as a function of np, the inputs and the attributes, which have the names of
     the op's; several outputs are a tuple. np is NumPy or tf.experimental.numpy.
   attributes: The values of its attributes in tests.
+  more_attributes: A list of further values.
   wrong_attributes: Values that the op refuses.
   range: The values of inputs in cases: from -2 to 2 if not given.
   kinks: Values that inputs in cases must not be near.
@@ -63,6 +64,13 @@ class Definition:
         self.inputs = [name for name in names[1:] if name not in self.attributes]
         self.rule: str = facts.get("rule", "")
 
+    def variants(self) -> "Iterator[Definition]":
+        """The op with the further attributes."""
+        for attributes in self.facts.get("more_attributes", []):
+            one = Definition(self.op, self.path, {**self.facts, "attributes": attributes})
+            one.rule = self.rule
+            yield one
+
     @property
     def broadcasts(self) -> bool:
         return self.rule == "broadcasting"
@@ -78,8 +86,8 @@ def _is_read(statement: ast.stmt) -> bool:
             return name is not None and not name.startswith("tensorflow")
         case ast.FunctionDef(args=ast.arguments(args=[ast.arg(arg="np"), *_])):
             return True
-        case ast.Assign(value=ast.Constant()):
-            return True
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant() | ast.Dict()):
+            return name != "OPS"
     return False
 
 

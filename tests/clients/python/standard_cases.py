@@ -3,7 +3,7 @@
 and refuse, with the results of the reference in the op's module."""
 
 import pathlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 import numpy as np
 from cases import Case, Values
@@ -32,6 +32,14 @@ def _kind(value: object) -> str:
     return {bool: "bool", int: "int", float: "float", str: "string"}[type(value)]
 
 
+def _attributes(values: Mapping[str, object]) -> str:
+    return "".join(f"; attr {k} {_kind(v)} {_word(v)}" for k, v in values.items())
+
+
+def _word(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def _of_gradient(one: Definition) -> Iterator[str]:
     first, x = one.inputs[:2]
     yield f"case odd_size{_inputs(one, *['[3,5]'] * 3)}"
@@ -55,11 +63,13 @@ def _of_op(one: Definition) -> Iterator[str]:
     }
     for name, shape in names.items():
         yield f"case {name}{_inputs(one, shape, shape)}"
+    for number, attributes in enumerate(one.facts.get("more_attributes", [])):
+        own = _attributes(attributes)
+        yield f"case other_attributes_{number}{own}{_inputs(one, '[17]', '[17]')}"
     for name, value in one.facts.get("wrong_attributes", {}).items():
-        yield (
-            f"case wrong_{name}; attr {name} {_kind(value)} {value}{_inputs(one, '[2]', '[2]')}; "
-            f"error InvalidArgument attribute '{name}' is"
-        )
+        own, wrong = _attributes({name: value}), f"attribute '{name}' is"
+        inputs = _inputs(one, "[2]", "[2]")
+        yield f"case wrong_{name}{own}{inputs}; error InvalidArgument {wrong}"
     if len(one.inputs) == 1:
         return
     x, y = one.inputs
@@ -73,9 +83,10 @@ def _of_op(one: Definition) -> Iterator[str]:
 
 
 def _text(one: Definition) -> str:
-    attributes = "".join(f"; attr {k} {_kind(v)} {v}" for k, v in one.attributes.items())
     tolerance = one.facts.get("roundoffs", _TOLERANCE)
-    lines = [f"op TfExt>{one.op}; types {_TYPES}; tolerance {tolerance}{attributes}"]
+    lines = [
+        f"op TfExt>{one.op}; types {_TYPES}; tolerance {tolerance}{_attributes(one.attributes)}"
+    ]
     lines += _of_gradient(one) if one.is_gradient else _of_op(one)
     return "\n".join(lines)
 
@@ -94,7 +105,8 @@ def of_ops(has_cases: Collection[str], parse: Parse) -> dict[pathlib.Path, list[
         for case in parse(_text(one), f"{one.path} (standard cases)"):
             if not case.error:
                 with np.errstate(all="ignore"):
-                    results = one.reference(np, *case.make_inputs("double"))
+                    inputs = case.make_inputs("double")
+                    results = one.facts["reference"](np, *inputs, **case.make_attrs("double"))
                 outputs = results if isinstance(results, tuple) else (results,)
                 for index, output in enumerate(outputs):
                     case.outputs[index] = Values("values", numbers=tuple(output.ravel().tolist()))

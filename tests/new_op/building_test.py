@@ -98,9 +98,10 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[pathlib.Path]:
 @pytest.mark.parametrize("client", ["eager", "jit_compile", "C"])
 def test_clients_differentiate_them(client: str, tree: pathlib.Path) -> None:
     judge = tree / "tests" / "clients" / "python" / "judge.py"
-    for op in _OPS.values():
-        output = _run(tree, sys.executable, judge, f"--client={client}", f"--case={op}")
-        assert re.search(r"^[1-9]\d+ passed, 0 failed$", output, re.MULTILINE), output
+    chosen = [f"--case={op}" for op in _OPS.values()]
+    output = _run(tree, sys.executable, judge, f"--client={client}", *chosen)
+    assert all(re.search(rf"^ok .*TfExt>{op} ", output, re.MULTILINE) for op in _OPS.values())
+    assert " passed, 0 failed" in output
 
 
 def _pytest(tree: pathlib.Path, test: pathlib.Path, names: str) -> None:
@@ -128,7 +129,7 @@ def test_kernels_of_the_gpu(tree: pathlib.Path) -> None:
     [
         ("relu", "there is such an op in tensorflow_ext/ops/activations"),
         ("swiglu", "swiglu' has this name|activations.py has this name"),
-        ("square", "formula_ops.h has such a function"),
+        ("square", "has such a function"),
         ("layers", "python/tensorflow_ext/layers has this name"),
         ("x_y", "expected words of lower-case letters"),
         ("import", "something of this name"),

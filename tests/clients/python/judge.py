@@ -114,7 +114,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--client", choices=CLIENTS, help="this client alone")
-    parser.add_argument("--case", default="", help="cases whose name or op has this")
+    parser.add_argument(
+        "--case", action="append", metavar="WORD", help="cases whose name or op has this; several"
+    )
     parser.add_argument("--type", choices=DTYPES, help="this type alone")
     parser.add_argument("--quick", action="store_true", help="no second order, no unknown shapes")
     parser.add_argument("--tsv", action="store_true", help="a line a check")
@@ -135,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         cases = in_one_type(cases, options.type)
     failed = count = 0
     for case in cases:
-        if options.case not in case.name and options.case not in case.op:
+        if not any(word in case.name or word in case.op for word in options.case or [""]):
             continue
         for name in names:
             checks = list(all_checks(case, name, options.quick))

@@ -20,7 +20,8 @@ from rich.progress import track
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [
-    str(ROOT / folder) for folder in ("benchmarks", "tests/stock_gradients", "tests/python")
+    str(ROOT / folder)
+    for folder in ("benchmarks", "tests/clients/python", "tests/stock_gradients", "tests/python")
 ]
 
 import machine  # noqa: E402

@@ -66,7 +66,6 @@ CORE_SECONDS = {
     "//tests/models:models_test": 142,
     "//tests/models:own_layers_test": 10,
     "//tests/new_op:building_test": 151,
-    "//tests/new_op:new_op_test": 19,
     "//tests/python:cpu_loops_test": 31,
     "//tests/python:explain_test": 11,
     "//tests/python:python_test": 519,

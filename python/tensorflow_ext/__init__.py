@@ -36,7 +36,7 @@ __all__ += ops.__all__
 __version__ = _library.VERSION
 
 gradients.register_all()
-_vectorize.register()
+_vectorize.register(ops.OPS)
 _keras.register(ops.FUNCTIONS)
 del _keras, _library, _vectorize
 

@@ -8,6 +8,9 @@
 #define TENSORFLOW_EXT_KERNELS_ATTRIBUTES_H_
 
 #include <cmath>
+#include <string>
+#include <type_traits>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -52,6 +55,61 @@ absl::Status GetRangeAttrs(Context* context, const char* op, float* min, float* 
   return absl::InvalidArgumentError(absl::StrCat(op, ": attribute '", min_name, "' is ", *min,
                                                  " and '", max_name, "' is ", *max, ", expected ",
                                                  min_name, " <= ", max_name));
+}
+
+// A functor reads its members with it (elementwise.h). The status is that of the first attribute
+// that is wrong.
+template <typename Context>
+class AttributeReader {
+ public:
+  AttributeReader(Context* context, std::string op) : context_(context), op_(std::move(op)) {}
+
+  const absl::Status& status() const { return status_; }
+
+  // An attribute of any value.
+  template <typename T>
+  void Get(const char* name, T* value) {
+    status_.Update(context_->GetAttr(name, value));
+  }
+  // The same as the functions above.
+  void Finite(const char* name, float* value) {
+    status_.Update(GetFiniteAttr(context_, op_.c_str(), name, value));
+  }
+  void Positive(const char* name, float* value) {
+    status_.Update(GetPositiveAttr(context_, op_.c_str(), name, value));
+  }
+  void NonNegative(const char* name, float* value) {
+    status_.Update(GetNonNegativeAttr(context_, op_.c_str(), name, value));
+  }
+  void Range(const char* min_name, float* min, const char* max_name, float* max) {
+    status_.Update(GetRangeAttrs(context_, op_.c_str(), min, max, min_name, max_name));
+  }
+
+ private:
+  Context* const context_;
+  const std::string op_;
+  absl::Status status_;
+};
+
+// True if a functor has a function Read.
+template <typename Functor, typename Context, typename = void>
+constexpr bool kReadsAttributes = false;
+template <typename Functor, typename Context>
+constexpr bool kReadsAttributes<Functor, Context,
+                                std::void_t<decltype(std::declval<Functor&>().Read(
+                                    std::declval<AttributeReader<Context>&>()))>> = true;
+
+// Sets the members of a functor to the attributes of an op.
+template <typename Functor, typename Context>
+absl::Status ReadMembers(Context* context, std::string op, Functor* functor) {
+  if constexpr (kReadsAttributes<Functor, Context>) {
+    AttributeReader<Context> reader(context, std::move(op));
+    functor->Read(reader);
+    return reader.status();
+  } else {
+    static_assert(std::is_empty_v<Functor>, "a functor with members needs a function Read");
+    return absl::OkStatus();
+  }
 }
 
 }  // namespace tensorflow_ext

@@ -2,13 +2,13 @@
 //
 // Elementwise loops over operands that broadcast to the output's shape (NumPy's rule), without
 // TensorFlow headers. This file has the index arithmetic for host and device and declares the
-// loops. An op instantiates the loops in its <op>_cpu.cc (broadcast_cpu.h) and <op>_gpu.cu.cc
-// (broadcast_gpu.cuh).
+// loops, which are defined in broadcast_cpu.h and broadcast_gpu.cuh.
 
 #ifndef TENSORFLOW_EXT_KERNELS_BROADCAST_H_
 #define TENSORFLOW_EXT_KERNELS_BROADCAST_H_
 
 #include <cstdint>
+#include <type_traits>
 
 #include "tensorflow_ext/kernels/elementwise.h"
 #include "tensorflow_ext/kernels/numeric.h"
@@ -113,24 +113,38 @@ TENSORFLOW_EXT_HOST_DEVICE void BroadcastOffsets(const Broadcast<kOperands>& bro
   OuterOffsets(broadcast, broadcast.rank, index, offsets);
 }
 
-// A functor has kArity arguments of the compute type. kIntegers is true if its op admits int32 and
-// int64 besides the floating-point types. kCost is the cost of an element on the CPU, in cycles:
+// A functor as in elementwise.h, without members:
 //
 //   struct MultiplyLeft {
 //     static constexpr int kArity = 2;
-//     static constexpr bool kIntegers = false;
-//     static constexpr int64_t kCost = 3;
+//     static constexpr bool kBroadcasts = true;
 //     template <typename C>
 //     TENSORFLOW_EXT_HOST_DEVICE C operator()(C x, C y) const {
 //       return x * y;
 //     }
 //   };
 //
-// With kArity 3 the first operand has the output's shape. A functor that returns a Pair
-// (elementwise.h) has two outputs of one shape.
+// With kArity 3 the first operand has the output's shape. A functor that returns a Pair has two
+// outputs of one shape. It may have these static constexpr members:
+//   - bool kIntegers = true, if its op admits int32 and int64 besides the floating-point types;
+//   - int kCost, the cycles for an element on the CPU, if they are more than the operands' and the
+//     outputs' bytes take.
+
+template <typename Functor, typename = void>
+constexpr bool kTakesIntegers = false;
+template <typename Functor>
+constexpr bool kTakesIntegers<Functor, std::void_t<decltype(Functor::kIntegers)>> =
+    Functor::kIntegers;
+
+template <typename Functor, typename = void>
+constexpr int kBroadcastCost = ElementCycles(Functor{});
+template <typename Functor>
+constexpr int kBroadcastCost<Functor, std::void_t<decltype(Functor::kCost)>> = Functor::kCost;
 
 template <typename Functor>
-struct CpuBroadcast {
+struct CpuElementwise<Functor, true> {
+  static_assert(std::is_empty_v<Functor>, "a broadcasting op has no attributes");
+
   // outputs[0][i], ... = functor(inputs[0][...], ...) for i in [begin, end). An output may be an
   // input that does not repeat, and must not overlap one otherwise. `streams` writes the outputs
   // past the caches, which is faster where they exceed the caches (streaming_cpu.h).
@@ -140,7 +154,7 @@ struct CpuBroadcast {
 };
 
 template <typename Functor>
-struct GpuBroadcast {
+struct GpuElementwise<Functor, true> {
   // The same for i in [0, size) and arrays in device memory, in order on `stream`, a cudaStream_t.
   // Returns the launch's cudaError_t. Size 0 launches nothing.
   static int Launch(NumericType type, const Broadcast<Functor::kArity>& broadcast,
@@ -150,7 +164,7 @@ struct GpuBroadcast {
 // Calls `fn(TypeTag<T>{})` with the type `type`, which the functor's op admits.
 template <typename Functor, typename Fn>
 auto DispatchFor(NumericType type, Fn&& fn) {
-  if constexpr (Functor::kIntegers) {
+  if constexpr (kTakesIntegers<Functor>) {
     return DispatchNumeric(type, fn);
   } else {
     return DispatchFloating(type, fn);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The broadcasting loop on the CPU. An <op>_cpu.cc includes this file and instantiates CpuBroadcast
-// for its functors.
+// The broadcasting loop on the CPU (elementwise_cpu.h).
 
 #ifndef TENSORFLOW_EXT_KERNELS_BROADCAST_CPU_H_
 #define TENSORFLOW_EXT_KERNELS_BROADCAST_CPU_H_
@@ -120,7 +119,7 @@ struct RunLoop {
 // True for a functor with so many operations that copying a repeated operand into a buffer takes no
 // time beside them.
 template <typename Functor>
-constexpr bool kIsCostly = Functor::kCost >= 6;
+constexpr bool kIsCostly = kBroadcastCost<Functor> >= 6;
 
 // A run in the compute type, block by block. Buffers in the nearest cache hold converted values and
 // operands that repeat, which are copied once. This way only one kind of run is compiled.
@@ -241,9 +240,10 @@ struct BroadcastLoop {
 }  // namespace internal
 
 template <typename Functor>
-void CpuBroadcast<Functor>::Run(NumericType type, const Broadcast<Functor::kArity>& broadcast,
-                                const void* const* inputs, void* const* outputs, int64_t begin,
-                                int64_t end, bool streams) {
+void CpuElementwise<Functor, true>::Run(NumericType type,
+                                        const Broadcast<Functor::kArity>& broadcast,
+                                        const void* const* inputs, void* const* outputs,
+                                        int64_t begin, int64_t end, bool streams) {
   DispatchFor<Functor>(type, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
     RunBest<internal::BroadcastLoop<Functor, T>>(&broadcast, inputs, outputs, streams, begin, end);

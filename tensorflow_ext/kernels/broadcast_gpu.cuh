@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The broadcasting loop on the GPU. An <op>_gpu.cu.cc includes this file and instantiates
-// GpuBroadcast for its functors.
+// The broadcasting loop on the GPU (elementwise_gpu.cuh).
 
 #ifndef TENSORFLOW_EXT_KERNELS_BROADCAST_GPU_CUH_
 #define TENSORFLOW_EXT_KERNELS_BROADCAST_GPU_CUH_
@@ -189,9 +188,10 @@ int LaunchBroadcastRows(const Broadcast<Functor::kArity>& broadcast,
 }  // namespace internal
 
 template <typename Functor>
-int GpuBroadcast<Functor>::Launch(NumericType type, const Broadcast<Functor::kArity>& broadcast,
-                                  const void* const* inputs, void* const* outputs, int64_t size,
-                                  void* stream) {
+int GpuElementwise<Functor, true>::Launch(NumericType type,
+                                          const Broadcast<Functor::kArity>& broadcast,
+                                          const void* const* inputs, void* const* outputs,
+                                          int64_t size, void* stream) {
   if (size == 0) return cudaSuccess;
   return DispatchFor<Functor>(type, [&](auto tag) -> int {
     using T = TypeOf<decltype(tag)>;

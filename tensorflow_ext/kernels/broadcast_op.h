@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The OpKernels of broadcasting elementwise ops (broadcast.h), each for all types that the op's
-// definition admits:
-//
-//   REGISTER_KERNEL_BUILDER(Name("TfExt>MultiplyLeft").Device(DEVICE_CPU),
-//                           BroadcastCpuOp<MultiplyLeft>);
-//   #if TENSORFLOW_EXT_CUDA
-//   REGISTER_KERNEL_BUILDER(Name("TfExt>MultiplyLeft").Device(DEVICE_GPU),
-//                           BroadcastGpuOp<MultiplyLeft>);
-//   #endif
+// definition admits. REGISTER_ELEMENTWISE (elementwise_op.h) registers them.
 
 #ifndef TENSORFLOW_EXT_KERNELS_BROADCAST_OP_H_
 #define TENSORFLOW_EXT_KERNELS_BROADCAST_OP_H_
@@ -109,8 +102,8 @@ class BroadcastCpuOp : public BroadcastOp<Functor> {
               const void* const* inputs, void* const* outputs, int64_t size) override {
     const int64_t bytes = size * kOutputs<Functor> * DataTypeSize(context->input_dtype(0));
     const bool streams = StreamsResults(inputs, Functor::kArity, outputs[0], bytes);
-    Parallel(context, size, Functor::kCost, [&](int64_t begin, int64_t end) {
-      CpuBroadcast<Functor>::Run(this->type(), broadcast, inputs, outputs, begin, end, streams);
+    Parallel(context, size, kBroadcastCost<Functor>, [&](int64_t begin, int64_t end) {
+      CpuElementwise<Functor>::Run(this->type(), broadcast, inputs, outputs, begin, end, streams);
     });
   }
 };
@@ -124,8 +117,8 @@ class BroadcastGpuOp final : public BroadcastOp<Functor> {
  private:
   void Launch(tensorflow::OpKernelContext* context, const Broadcast<Functor::kArity>& broadcast,
               const void* const* inputs, void* const* outputs, int64_t size) override {
-    const int error = GpuBroadcast<Functor>::Launch(this->type(), broadcast, inputs, outputs, size,
-                                                    GpuStream(context));
+    const int error = GpuElementwise<Functor>::Launch(this->type(), broadcast, inputs, outputs,
+                                                      size, GpuStream(context));
     OP_REQUIRES_OK(context, LaunchStatus(*this, error));
   }
 };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Elementwise loops over up to three tensors of the same shape, without TensorFlow headers. An op
-// writes its formula once, as a functor in its header. Attributes are members; arguments and result
-// have the compute type:
+// writes its formula once, as a functor in its header. Arguments and result have the compute type:
 //
 //   struct ReluGrad {
 //     static constexpr int kArity = 2;
@@ -17,14 +16,25 @@
 //     the cycles for a float element on the CPU;
 //   - bool kTwoAtOnce = true, if it is written as for XLA (two_numbers.h);
 //   - bool kTakesAngles = true, if it calls Sin, Cos or SinCos
-//     (trigonometric.h), so the CPU's loops vectorise (near_number.h).
+//     (trigonometric.h), so the CPU's loops vectorise (near_number.h);
+//   - bool kBroadcasts = true, if its operands broadcast (broadcast.h).
 //
-// A family of ops lists them in its header:
+// Attributes are members of the type float, double or bool, and a function reads them
+// (attributes.h):
+//
+//   float lower, upper;
+//   template <typename Reader>
+//   void Read(Reader& reader) {
+//     reader.Range("lower", &lower, "upper", &upper);
+//   }
+//
+// The header of an op's folder lists its ops:
 //
 //   #define TENSORFLOW_EXT_ACTIVATIONS(OP) OP("TfExt>ReluGrad", ReluGrad) ...
 //
-// From this list <family>_cpu.cc (elementwise_cpu.h) and <family>_gpu.cu.cc (elementwise_gpu.cuh)
-// instantiate the loops, and <family>_kernels.cc (elementwise_op.h) registers the kernels.
+// From this list the loops are instantiated for the CPU (elementwise_cpu.h) and the GPU
+// (elementwise_gpu.cuh), and kernels and lowerings registered (elementwise_op.h). In ops/ the build
+// writes the files that do so (ops/functors.bzl).
 
 #ifndef TENSORFLOW_EXT_KERNELS_ELEMENTWISE_H_
 #define TENSORFLOW_EXT_KERNELS_ELEMENTWISE_H_
@@ -96,11 +106,23 @@ constexpr int ElementCycles(const Functor& /*functor*/) {
   }
 }
 
-// The functor of an op with two formulas that an attribute selects. Each formula has its own loop,
-// so no loop tests the choice for every element.
-template <typename First, typename Second>
+// True for a functor whose operands broadcast.
+template <typename Functor, typename = void>
+constexpr bool kBroadcasts = false;
+template <typename Functor>
+constexpr bool kBroadcasts<Functor, std::void_t<decltype(Functor::kBroadcasts)>> =
+    Functor::kBroadcasts;
+
+// The functor of an op with two formulas that a bool attribute selects. Each formula has its own
+// loop, so no loop tests the choice for every element.
+template <typename First, typename Second, const char* kAttribute>
 struct Choice {
   static constexpr int kArity = First::kArity;
+
+  template <typename Reader>
+  void Read(Reader& reader) {
+    reader.Get(kAttribute, &is_first);
+  }
 
   template <typename... T>
   TENSORFLOW_EXT_HOST_DEVICE auto operator()(T... x) const {
@@ -109,8 +131,8 @@ struct Choice {
 
   bool is_first;
 };
-template <typename First, typename Second>
-constexpr int ElementCycles(const Choice<First, Second>& choice) {
+template <typename First, typename Second, const char* kAttribute>
+constexpr int ElementCycles(const Choice<First, Second, kAttribute>& choice) {
   return choice.is_first ? ElementCycles(First{}) : ElementCycles(Second{});
 }
 
@@ -119,13 +141,19 @@ template <typename Functor, typename Fn>
 auto WithFormula(const Functor& functor, Fn&& fn) {
   return fn(functor);
 }
-template <typename First, typename Second, typename Fn>
-auto WithFormula(const Choice<First, Second>& choice, Fn&& fn) {
+template <typename First, typename Second, const char* kAttribute, typename Fn>
+auto WithFormula(const Choice<First, Second, kAttribute>& choice, Fn&& fn) {
   return choice.is_first ? fn(First{}) : fn(Second{});
 }
 
+// The loops. Those of a functor whose operands broadcast are in broadcast.h.
+template <typename Functor, bool = kBroadcasts<Functor>>
+struct CpuElementwise;
+template <typename Functor, bool = kBroadcasts<Functor>>
+struct GpuElementwise;
+
 template <typename Functor>
-struct CpuElementwise {
+struct CpuElementwise<Functor, false> {
   // outputs[0][i], ... = functor(inputs[0][i], ...) for i in [begin, end). `inputs` has
   // Functor::kArity arrays of the floating-point type `type`, `outputs` has kOutputs<Functor>. An
   // output may be one of the inputs and must not overlap one otherwise. `streams` writes the
@@ -141,7 +169,7 @@ struct CpuElementwise {
 };
 
 template <typename Functor>
-struct GpuElementwise {
+struct GpuElementwise<Functor, false> {
   // The same for i in [0, size) and arrays in device memory, in order on `stream`, a cudaStream_t.
   // Returns the launch's cudaError_t. Size 0 launches nothing.
   static int Launch(const Functor& functor, NumericType type, const void* const* inputs,

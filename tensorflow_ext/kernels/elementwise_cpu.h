@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The elementwise loop on the CPU. A <family>_cpu.cc includes this file and instantiates the loops
-// of its ops (elementwise.h):
+// The elementwise loop on the CPU. A *_cpu.cc includes this file, and broadcast_cpu.h if operands
+// broadcast, and instantiates the loops of its ops (elementwise.h):
 //
 //   TENSORFLOW_EXT_ACTIVATIONS(INSTANTIATE_CPU_ELEMENTWISE)
 
@@ -230,9 +230,9 @@ struct ElementwiseLoop {
 }  // namespace internal
 
 template <typename Functor>
-void CpuElementwise<Functor>::Run(const Functor& functor, NumericType type,
-                                  const void* const* inputs, void* const* outputs, int64_t begin,
-                                  int64_t end, bool streams) {
+void CpuElementwise<Functor, false>::Run(const Functor& functor, NumericType type,
+                                         const void* const* inputs, void* const* outputs,
+                                         int64_t begin, int64_t end, bool streams) {
   WithFormula(functor, [&](const auto& formula) {
     using Formula = std::decay_t<decltype(formula)>;
     DispatchFloating(type, [&](auto tag) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The elementwise loop on the GPU. A <family>_gpu.cu.cc includes this file and instantiates the
-// loops of its ops (elementwise.h):
+// The elementwise loop on the GPU. A *_gpu.cu.cc includes this file, and broadcast_gpu.cuh if
+// operands broadcast, and instantiates the loops of its ops (elementwise.h):
 //
 //   TENSORFLOW_EXT_ACTIVATIONS(INSTANTIATE_GPU_ELEMENTWISE)
 
@@ -123,9 +123,9 @@ int LaunchElementwise(const Formula& formula, const void* const* inputs, void* c
 }  // namespace internal
 
 template <typename Functor>
-int GpuElementwise<Functor>::Launch(const Functor& functor, NumericType type,
-                                    const void* const* inputs, void* const* outputs, int64_t size,
-                                    void* stream) {
+int GpuElementwise<Functor, false>::Launch(const Functor& functor, NumericType type,
+                                           const void* const* inputs, void* const* outputs,
+                                           int64_t size, void* stream) {
   if (size == 0) return cudaSuccess;
   return WithFormula(functor, [&](const auto& formula) -> int {
     return DispatchFloating(type, [&](auto tag) -> int {

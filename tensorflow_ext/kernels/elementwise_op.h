@@ -5,9 +5,11 @@
 //
 //   TENSORFLOW_EXT_ACTIVATIONS(REGISTER_ELEMENTWISE)
 //
-// A functor with members reads them from the attributes in an overload of
+// If operands broadcast, broadcast_op.h is needed too. An overload of
 //
 //   absl::Status ReadAttributes(tensorflow::OpKernelConstruction*, Scale*);
+//
+// may take the place of a functor's function Read.
 
 #ifndef TENSORFLOW_EXT_KERNELS_ELEMENTWISE_OP_H_
 #define TENSORFLOW_EXT_KERNELS_ELEMENTWISE_OP_H_
@@ -15,6 +17,7 @@
 #include <type_traits>
 
 #include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow_ext/kernels/attributes.h"
 #include "tensorflow_ext/kernels/elementwise.h"
 #include "tensorflow_ext/kernels/parallel.h"
 #include "tensorflow_ext/kernels/same_shape.h"
@@ -30,12 +33,19 @@
 
 namespace tensorflow_ext {
 
-// A functor without members has nothing to read.
 template <typename Functor>
-std::enable_if_t<std::is_empty_v<Functor>, absl::Status> ReadAttributes(
-    tensorflow::OpKernelConstruction* /*context*/, Functor* /*functor*/) {
-  return absl::OkStatus();
+std::enable_if_t<std::is_empty_v<Functor> ||
+                     kReadsAttributes<Functor, tensorflow::OpKernelConstruction>,
+                 absl::Status>
+ReadAttributes(tensorflow::OpKernelConstruction* context, Functor* functor) {
+  return ReadMembers(context, context->def().op(), functor);
 }
+
+// broadcast_op.h
+template <typename Functor>
+class BroadcastCpuOp;
+template <typename Functor>
+class BroadcastGpuOp;
 
 // Checks, allocation (in place where TensorFlow allows it) and dispatch by type. Devices differ
 // only in Launch.
@@ -117,20 +127,29 @@ class ElementwiseGpuOp final : public ElementwiseOp<Functor> {
 };
 #endif
 
+template <typename Functor>
+using CpuKernelOf =
+    std::conditional_t<kBroadcasts<Functor>, BroadcastCpuOp<Functor>, ElementwiseCpuOp<Functor>>;
+#if TENSORFLOW_EXT_CUDA
+template <typename Functor>
+using GpuKernelOf =
+    std::conditional_t<kBroadcasts<Functor>, BroadcastGpuOp<Functor>, ElementwiseGpuOp<Functor>>;
+#endif
+
 }  // namespace tensorflow_ext
 
 // Registers an op's kernels for the CPU and, in a build with CUDA, the GPU, and its lowering. A
 // build of the CPU kernels alone has no lowering.
-#define REGISTER_ELEMENTWISE(op, Functor)                               \
-  REGISTER_KERNEL_BUILDER(Name(op).Device(::tensorflow::DEVICE_CPU),    \
-                          ::tensorflow_ext::ElementwiseCpuOp<Functor>); \
-  REGISTER_ELEMENTWISE_ON_GPU(op, Functor)                              \
+#define REGISTER_ELEMENTWISE(op, Functor)                            \
+  REGISTER_KERNEL_BUILDER(Name(op).Device(::tensorflow::DEVICE_CPU), \
+                          ::tensorflow_ext::CpuKernelOf<Functor>);   \
+  REGISTER_ELEMENTWISE_ON_GPU(op, Functor)                           \
   REGISTER_ELEMENTWISE_LOWERING(op, Functor)
 
 #if TENSORFLOW_EXT_CUDA
 #define REGISTER_ELEMENTWISE_ON_GPU(op, Functor)                     \
   REGISTER_KERNEL_BUILDER(Name(op).Device(::tensorflow::DEVICE_GPU), \
-                          ::tensorflow_ext::ElementwiseGpuOp<Functor>);
+                          ::tensorflow_ext::GpuKernelOf<Functor>);
 #else
 #define REGISTER_ELEMENTWISE_ON_GPU(op, Functor)
 #endif

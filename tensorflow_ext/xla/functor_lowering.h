@@ -5,8 +5,6 @@
 // choice):
 //
 //   REGISTER_LOWERING(Name("TfExt>Mish"), FunctorLowering<Mish>);
-//   REGISTER_LOWERING(Name("TfExt>MultiplyLeft"),
-//                     BroadcastLowering<MultiplyLeft>);
 
 #ifndef TENSORFLOW_EXT_XLA_FUNCTOR_LOWERING_H_
 #define TENSORFLOW_EXT_XLA_FUNCTOR_LOWERING_H_
@@ -16,6 +14,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "tensorflow_ext/kernels/broadcast.h"
 #include "tensorflow_ext/kernels/elementary.h"
 #include "tensorflow_ext/kernels/elementwise.h"
 #include "tensorflow_ext/kernels/trigonometric.h"
@@ -263,10 +262,10 @@ void LowerIn(const Functor& functor, absl::Span<const xla::XlaOp> inputs,
 }
 
 // Computes in the compute type, which `inputs` have.
-template <bool kIntegers, typename Functor>
+template <typename Functor>
 void Lower(const Functor& functor, absl::Span<const xla::XlaOp> inputs, LoweringContext* context) {
   const xla::PrimitiveType type = context->ComputeType(0);
-  if constexpr (kIntegers) {
+  if constexpr (kTakesIntegers<Functor>) {
     if (type == xla::S32) return LowerIn<int32_t>(functor, inputs, context);
     if (type == xla::S64) return LowerIn<int64_t>(functor, inputs, context);
   }
@@ -285,8 +284,8 @@ absl::Status ReadFunctor(LoweringConstruction* context, Functor* functor) {
 
 }  // namespace internal
 
-// The lowering of an op whose inputs have one shape. It computes in their compute type and rounds
-// once. Attributes are read as in elementwise_op.h.
+// The lowering of an op. It computes in the inputs' compute type and rounds once. Attributes are
+// read as in elementwise_op.h.
 template <typename Functor>
 class FunctorLowering : public Lowering {
  public:
@@ -295,31 +294,21 @@ class FunctorLowering : public Lowering {
   }
 
   absl::Status Compile(LoweringContext* context) const override {
-    absl::Status status = context->CheckSameShape(Functor::kArity);
-    if (!status.ok()) return status;
     std::vector<xla::XlaOp> inputs;
-    for (int k = 0; k < Functor::kArity; ++k) {
-      inputs.push_back(context->ComputeInput(k));
+    if constexpr (kBroadcasts<Functor>) {
+      absl::Status status = context->BroadcastInputs(&inputs);
+      if (!status.ok()) return status;
+    } else {
+      absl::Status status = context->CheckSameShape(Functor::kArity);
+      if (!status.ok()) return status;
+      for (int k = 0; k < Functor::kArity; ++k) inputs.push_back(context->ComputeInput(k));
     }
-    internal::Lower<false>(functor_, inputs, context);
+    internal::Lower(functor_, inputs, context);
     return absl::OkStatus();
   }
 
  private:
   Functor functor_{};
-};
-
-// The same for a functor of broadcast.h.
-template <typename Functor>
-class BroadcastLowering : public Lowering {
- public:
-  absl::Status Compile(LoweringContext* context) const override {
-    std::vector<xla::XlaOp> inputs;
-    absl::Status status = context->BroadcastInputs(&inputs);
-    if (!status.ok()) return status;
-    internal::Lower<Functor::kIntegers>(Functor{}, inputs, context);
-    return absl::OkStatus();
-  }
 };
 
 }  // namespace tensorflow_ext

@@ -45,7 +45,7 @@ def deviations(
     tf.get_logger().setLevel("ERROR")  # Retracing is intended here.
     table: Deviations = {}
     count: Counter[str] = Counter()
-    for case in judge.in_one_type(case_files.read(*judge.CASE_FILES), "double"):
+    for case in judge.in_one_type(case_files.read_all(), "double"):
         if case.error or count[case.op] == of_each:
             continue
         count[case.op] += 1

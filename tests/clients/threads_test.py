@@ -14,7 +14,7 @@ _THREADS = 2
 # The first case of each op that is judged in double; all numbers are the same for all programs.
 _CASES = {
     case.op: case
-    for case in reversed(case_files.read(*judge.CASE_FILES))
+    for case in reversed(case_files.read_all())
     if not case.error and "double" in case.types
 }
 

@@ -1,82 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every op has what an op needs; an error says what is missing and where it goes.
-
-tools/completeness reads most of it from the sources, which needs no build. Here the library and its
-Python package show whether it reads right, and what else exists.
-"""
+"""Every registered op has what an op needs; an error says what is missing and where it goes."""
 
 import functools
 import inspect
 import pathlib
-import pkgutil
+import re
 from collections.abc import Callable
 
+import case_files
 import keras
 import pytest
 import tensorflow as tf
 from comparisons import COMPARISONS, Comparison
-from completeness.checks import missing
-from completeness.cpp import CppFacts
-from completeness.python import PythonFacts
-from source_tree import Tree
 from tensorflow.python.framework import kernels, ops
 from tensorflow.python.ops.parallel_for import pfor
 
 import tensorflow_ext as tfe
-from tensorflow_ext import _vectorize, layers, raw_ops
+from tensorflow_ext import layers, raw_ops
 from tensorflow_ext._runtime import _attributes
 
 # Under Bazel this file is a link into the source tree.
-_TREE = Tree(pathlib.Path(__file__).resolve().parents[2])
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
 FUNCTIONS = tfe.ops.FUNCTIONS
 # Definitions mark inputs with the first; the debug switch adds the second to graphs.
 _OF_THE_GRADIENTS = {"TfExt>NoGradient", "TfExt>CheckGradientShape"}
 _OPS = set(raw_ops.OPS.values()) - _OF_THE_GRADIENTS - raw_ops.TEXT_OPS
 
 every_registered_op = pytest.mark.parametrize("op", sorted(_OPS))
-
-
-def test_nothing_is_missing() -> None:
-    found = missing(_TREE)
-    assert not found, "\n".join(["", *found])
-
-
-# ----- The sources are read right.
-
-
-def _named(ops: set[str]) -> set[str]:
-    return {f"TfExt>{op}" for op in ops}
-
-
-def test_ops_are_read_right() -> None:
-    cpp = CppFacts(_TREE)
-    gradients = {op for op in tfe.gradients.list_ops() if op.startswith("TfExt>")}
-    assert _named(set(cpp.registered)) == _OPS
-    assert _named(set(cpp.gradients)) == gradients - _OF_THE_GRADIENTS
-    of_cpu = {
-        op
-        for op in _OPS
-        for kernel in kernels.get_registered_kernels_for_op(op).kernel
-        if kernel.device_type == "CPU"
-    }
-    assert _named(cpp.kernels("CPU") & set(cpp.registered)) == of_cpu
-
-
-def test_python_is_read_right() -> None:
-    python = PythonFacts(_TREE)
-    assert {name for name in python.functions if name in python.exported} == {*FUNCTIONS}
-    assert python.rules(raw_ops.OPS) == set(_vectorize.RULES)
-    assert set(python.comparisons) == {op.name.partition(",")[0] for op in COMPARISONS}
-    classes = {name: getattr(layers, name) for name in layers.__all__}
-    of_keras = {
-        name
-        for name, found in classes.items()
-        if inspect.isclass(found) and issubclass(found, keras.layers.Layer)
-    }
-    assert python.layer_classes & python.exported_layers == of_keras
-
-
-# ----- Facts that only the library knows.
+every_function = pytest.mark.parametrize("name", FUNCTIONS)
 
 
 def _ops_in(function: Callable, *inputs: tf.Tensor) -> set[str]:
@@ -111,18 +62,31 @@ def _compared() -> set[str]:
     return found
 
 
+@functools.cache
+def _with_cases() -> set[str]:
+    return {case.op for case in case_files.read_all()}
+
+
+@every_registered_op
+def test_its_parts_in_cpp(op: str) -> None:
+    devices = {kernel.device_type for kernel in kernels.get_registered_kernels_for_op(op).kernel}
+    assert "CPU" in devices, f"{op} has no kernel: add it to the list of functors in its header"
+    assert op in tfe.gradients.list_ops(), f"{op} has no gradient: REGISTER_GRADIENT it"
+    assert op in _with_cases(), f"{op} has no *.cases in its folder, nor a reference in its module"
+
+
 @every_registered_op
 def test_comparison(op: str) -> None:
     assert op in _compared(), (
-        f"no comparison runs {op}, nor does a gradient of one: add a row to "
-        "COMPARISONS in tests/python/comparisons.py"
+        f"no comparison runs {op}, nor does a gradient of one: its function needs a reference in "
+        "its module, or a row in tests/python/comparisons.py"
     )
 
 
 @every_registered_op
 def test_python_has_its_gradient_and_vectorization(op: str) -> None:
     assert ops._gradient_registry.lookup(op) is not None
-    assert op in pfor._pfor_converter_registry
+    assert op in pfor._pfor_converter_registry, f'{op} has no "rule" in the table OPS of its module'
 
 
 @every_registered_op
@@ -139,7 +103,7 @@ def test_documentation(op: str) -> None:
     assert not missing_parts, f"{op}: .Doc in its REGISTER_OP leaves out {missing_parts}"
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@every_function
 def test_documentation_of_its_function(name: str) -> None:
     documentation = inspect.getdoc(FUNCTIONS[name])
     for part in [*inspect.signature(FUNCTIONS[name]).parameters, "Returns"]:
@@ -148,10 +112,37 @@ def test_documentation_of_its_function(name: str) -> None:
         )
 
 
-@pytest.mark.parametrize("package", [layers, _vectorize], ids=["layers", "_vectorize"])
-def test_modules_have_the_names_of_families(package: object) -> None:
-    def modules(package: object) -> set[str]:
-        names = (module.name for module in pkgutil.iter_modules(package.__path__))
-        return {name for name in names if not name.startswith("_")}
+@every_function
+def test_it_is_compared_and_measured(name: str) -> None:
+    found = [op for op in COMPARISONS if op.name.partition(",")[0] == name]
+    assert found, f"{name} is compared with nothing"
+    of_op = name.replace("_", "") in {op.lower().removeprefix("tfext>") for op in _OPS}
+    if of_op and not any(op.any_shape for op in found):
+        texts = [path.read_text() for path in (_ROOT / "benchmarks").glob("*.py")]
+        called = re.compile(rf"\b(?:tfe|raw_ops)\.{name}\b")
+        assert any(map(called.search, texts)), f"no suite of benchmarks/ measures {name}"
 
-    assert modules(package) <= modules(tfe.ops)
+
+def test_tables_of_modules() -> None:
+    names = {op.removeprefix("TfExt>") for op in raw_ops.OPS.values()}
+    assert set(tfe.ops.OPS) <= names, "a table OPS names no op"
+    plain = {name.replace("_", "") for name in FUNCTIONS}
+    missing = [op for op in names if op.lower() in plain and not tfe.ops.OPS[op].get("formula")]
+    assert not missing, 'no "formula" in the table OPS of their modules'
+    assert _with_cases() <= set(raw_ops.OPS.values()), "cases of an op that is not there"
+
+
+@pytest.mark.parametrize("table", ["tests/python/layers_table.py", "tests/models/own_models.py"])
+def test_every_layer_is_tested(table: str) -> None:
+    found = {name: getattr(layers, name) for name in layers.__all__}
+    classes = {n for n, c in found.items() if inspect.isclass(c) and issubclass(c, keras.Layer)}
+    text = (_ROOT / table).read_text()
+    missing = [name for name in sorted(classes) if not re.search(rf"\.{name}\b", text)]
+    assert not missing, f"{table} has none of these layers"
+
+
+def test_every_suite_is_run() -> None:
+    folder = _ROOT / "benchmarks"
+    defined = {p.stem for p in folder.glob("*.py") if re.search(r"^def run\(", p.read_text(), re.M)}
+    named = set(re.findall(r'"(\w+)"', (folder / "run.py").read_text()))
+    assert defined <= named, "SUITES of benchmarks/run.py leaves out a suite"

@@ -4,7 +4,7 @@
     PYTHONPATH=python:tests/clients/python python3 tests/gpu/tensorflow_level.py
 
 Needs a TensorFlow with GPU support that sees one, and libtensorflow_ext.so built
-with nvcc. Where tests/clients/cases has a case, it runs on GPU:0; so an op is tested
+with nvcc. Where the table of cases has a case, it runs on GPU:0; so an op is tested
 here once it is tested at all. Exit status: 0 all is well, 1 a check failed, 77
 there is nothing to run on.
 """
@@ -37,7 +37,6 @@ import wrappers  # noqa: E402
 from c_client import Client, ClientError, tensorflow_dir  # noqa: E402
 from check_program import EXIT_SKIPPED, Checks, make_parser, run_checks  # noqa: E402
 
-_CASES = _TESTS / "clients" / "cases"
 _GPU, _CPU = "/device:GPU:0", "/device:CPU:0"
 # Modes that reach the GPU by themselves; graphs of TensorFlow 1 are placed there.
 _CLIENTS = ("eager", "tf.function", "tf.gradients", "SymbolicGradient")
@@ -245,12 +244,11 @@ def _valid_cases() -> list[Case]:
     Raises:
       LookupError: An op has no case.
     """
-    read = case_files.read(*sorted(_CASES.glob("*.cases")))
-    valid = [_for_gpu(case) for case in read if not case.error]
+    valid = [_for_gpu(case) for case in case_files.read_all() if not case.error]
     ops = set(tensorflow_ext.raw_ops.OPS.values()) - _NO_CASES
     missing = ops - {case.op for case in valid}
     if missing:
-        raise LookupError(f"{sorted(missing)}: no case; add one to {_CASES}")
+        raise LookupError(f"{sorted(missing)}: no case; add one to its *.cases")
     return valid
 
 

@@ -111,8 +111,8 @@ void TestLoop(NumericType type, const Shape& x, const Shape& y) {
     const void* inputs[] = {in_place ? zs.data() : xs.data(), ys.data()};
     void* const outputs[] = {zs.data()};
     for (int64_t begin = 0; begin < size; begin += part) {
-      CpuBroadcast<MultiplyLeft>::Run(type, broadcast, inputs, outputs, begin,
-                                      std::min(size, begin + part), streams);
+      CpuElementwise<MultiplyLeft>::Run(type, broadcast, inputs, outputs, begin,
+                                        std::min(size, begin + part), streams);
     }
     for (int64_t i = 0; i < size; ++i) {
       const T product =

@@ -6,9 +6,10 @@ The tests of differentiation modes and of vectorization run over this table.
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
+import op_definitions
 import pytest
 import reference_ops as stock
 import slopes
@@ -16,6 +17,7 @@ import tensorflow as tf
 from reference_ops import with_value
 
 import tensorflow_ext as tfe
+from tensorflow_ext import raw_ops
 
 Function = Callable[..., tf.Tensor]
 
@@ -71,12 +73,6 @@ _ACTIVATIONS = [
     ),
     Comparison("mish", tfe.mish, lambda x: x * tf.tanh(tf.nn.softplus(x)), (_WIDE,)),
     Comparison("lisht", tfe.lisht, lambda x: x * tf.tanh(x), (_WIDE,)),
-    Comparison(
-        "snake",
-        tfe.snake,
-        lambda x, frequency: x + tf.sin(frequency * x) ** 2 / frequency,
-        (_WIDE, apart((4,), 1) * 8),
-    ),
     Comparison("tanhshrink", tfe.tanhshrink, lambda x: x - tf.tanh(x), (_WIDE,)),
     Comparison(
         "hardshrink", functools.partial(tfe.hardshrink, **stock.BOUNDS), stock.hardshrink, (_WIDE,)
@@ -305,7 +301,26 @@ _ZEROING = [
     ),
 ]
 
-COMPARISONS = [
+
+def _derived() -> Iterator[Comparison]:
+    """The elementwise ops whose modules have a reference, and that no list above has."""
+    listed = {op.name.partition(",")[0] for op in _LISTED}
+    definitions = op_definitions.definitions()
+    for name, function in tfe.ops.FUNCTIONS.items():
+        op = raw_ops.OPS.get(name, "").rpartition(">")[2]
+        if name not in listed and op in definitions:
+            one = definitions[op]
+            inputs = (_WIDE, apart((4,), 1) * 8 if one.broadcasts else _WIDE[::-1] * 0.5)
+            yield Comparison(
+                name,
+                functools.partial(function, **one.attributes),
+                tfe.ops.OPS[op].get("stock")
+                or functools.partial(one.reference, tf.experimental.numpy),
+                inputs[: len(one.inputs)],
+            )
+
+
+_LISTED = [
     *_ACTIVATIONS,
     *_ARITHMETIC,
     *_CLIPPING,
@@ -316,6 +331,7 @@ COMPARISONS = [
     *_PRUNING,
     *_ZEROING,
 ]
+COMPARISONS = [*_LISTED, *_derived()]
 
 every_op = pytest.mark.parametrize(
     "op", COMPARISONS, ids=[comparison.name for comparison in COMPARISONS]

@@ -52,6 +52,7 @@ eval "$FAKE_BAZEL" || exit
 prefix=bazel-
 for option; do [[ $option != --symlink_prefix=* ]] || prefix=${option#*=}; done
 mkdir -p ${prefix}bin/tensorflow_ext/{cc,loader,op_library}
+install -D /dev/null ${prefix}bin/python/tensorflow_ext/ops/_modules.py
 cd ${prefix}bin/tensorflow_ext
 touch loader/libtensorflow_ext_loader.so cc/ops.{cc,h}
 touch op_library/libtensorflow_ext_{formula,kernels}.a

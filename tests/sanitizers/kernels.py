@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kernels of a library that was built with a sanitizer, as functions."""
 
-import pathlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from case_files import read
+from case_files import read_all
 from cases import Case
 from tensorflow.core.framework import op_def_pb2
 from tensorflow.python.client import pywrap_tf_session
 
-_CASES = pathlib.Path(__file__).absolute().parents[1] / "clients" / "cases"
 Function = Callable[..., Any]
 
 
@@ -37,14 +35,14 @@ def cases_by_op(
     by_op: dict[str, list[Case]] = {
         op: [] for op in sorted(functions) if op.startswith("TfExt>") and only in op
     }
-    for case in read(*sorted(_CASES.glob("*.cases"))):
+    for case in read_all():
         if only in case.op and suits(case):
             by_op[case.op].append(case)
     missing = [op for op, found in by_op.items() if not found]
     if missing:
         raise LookupError(
             f"{', '.join(missing)}: no case that this test can call. Add one to "
-            "tests/clients/cases (README.md there); expected one for every op."
+            "a file tensorflow_ext/ops/*/*.cases; expected one for every op."
         )
     return by_op
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Invalid inputs for an op, made from the table of cases.
 
-Each call starts as a case of tests/clients/cases in one of its types. Then shapes, values,
-attributes and lists are changed at random, one or several at a time.
+Each call starts as a case of the table (tests/clients/cases.md) in one of its types. Then shapes,
+values, attributes and lists are changed at random, one or several at a time.
 """
 
 import dataclasses

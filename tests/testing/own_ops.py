@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """check_library's options for this library's ops: inputs from the table of cases
-(tests/clients/cases), in one type other than double. Gradients are measured in double.
+(tests/clients/cases.md), in one type other than double. Gradients are measured in double.
 """
 
 import math
-import pathlib
 import zlib
 from typing import Any
 
@@ -14,7 +13,6 @@ import tensorflow as tf
 from cases import DTYPES, Case, TypeName, resolve_type
 from tensorflow.python.framework import op_def_registry
 
-FOLDER = pathlib.Path(__file__).absolute().parents[1] / "clients" / "cases"
 _LARGEST = 400  # elements of an input
 
 
@@ -42,7 +40,7 @@ def _other_type(case: Case) -> str:
 def options() -> dict[str, dict[str, Any]]:
     """The options of `check_library` for each op that has cases."""
     by_op: dict[str, list[Case]] = {}
-    for case in case_files.read(*sorted(FOLDER.glob("*.cases"))):
+    for case in case_files.read_all():
         if _suitable(case):
             by_op.setdefault(case.op, []).append(case)
     return {op: _options(min(cases, key=_fitness)) for op, cases in by_op.items()}

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 import benchmark_rows
 import latex2mathml.converter
 import plots
-from formulas import FORMULAS
 from op_instances import instances
 from tensorflow.core.framework import attr_value_pb2, op_def_pb2
 
@@ -159,7 +158,7 @@ class _Page:
         return _paragraphs(text, self._op)
 
     def _formula(self) -> str:
-        lines = FORMULAS.get(short_name(self._op), ())
+        lines = tfe.ops.OPS.get(short_name(self._op), {}).get("formula", ())
         mathematics = (latex2mathml.converter.convert(line, display="block") for line in lines)
         shown = "\n".join(f'<div class="formula">{line}</div>' for line in mathematics)
         return f"## Formula\n\n{shown}" if lines else ""
@@ -313,8 +312,8 @@ def _folded(title: str, text: str) -> str:
 @functools.cache
 def _all_cases() -> dict[str, tuple[pathlib.Path, list[Case]]]:
     found: dict[str, tuple[pathlib.Path, list[Case]]] = {}
-    for path in sorted((ROOT / "tests" / "clients" / "cases").glob("*.cases")):
-        for case in case_files.read(path):
+    for path, cases in case_files.table().items():
+        for case in cases:
             found.setdefault(case.op, (path, []))[1].append(case)
     return found
 

@@ -62,7 +62,7 @@ case_full_venv() {
   small_disk 300 .venv
   expect full_venv "needs [0-9]+ MB, but the disk of .*/.venv has" "./run build"
   umount .venv && rmdir .venv
-  works full_venv "./run missing >/dev/null"
+  works full_venv "./run new-op --help >/dev/null"
 }
 
 case_fills_venv() {
@@ -71,7 +71,7 @@ case_fills_venv() {
   when "installing tensorflow" "fallocate -l 1900M .venv/filled" 0 &
   expect fills_venv "disk of .* is full" "./run build"
   umount .venv && rmdir .venv
-  works fills_venv "./run missing >/dev/null"
+  works fills_venv "./run new-op --help >/dev/null"
 }
 
 case_full_cache() {
@@ -97,14 +97,14 @@ case_full_output() {
 case_no_network() {
   rm -rf .venv
   expect no_network "failed. The whole log is out/log/pip-" "unshare --net ./run build"
-  works no_network "./run missing >/dev/null"
+  works no_network "./run new-op --help >/dev/null"
 }
 
 case_no_index() {
   rm -rf .venv
   expect no_index "failed. The whole log is out/log/pip-" \
     "PIP_INDEX_URL=http://127.0.0.1:9/simple ./run build"
-  works no_index "./run missing >/dev/null"
+  works no_index "./run new-op --help >/dev/null"
 }
 
 case_killed_pip() {
@@ -112,7 +112,7 @@ case_killed_pip() {
   rm -rf .venv
   when "s: Installing collected" "$killer" 0 &
   expect killed_pip "failed, killed by SIGKILL" "./run build"
-  works killed_pip "./run missing >/dev/null"
+  works killed_pip "./run new-op --help >/dev/null"
 }
 
 case_two_at_once() {

@@ -7,6 +7,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from tensorflow_ext import ops
 from tensorflow_ext.layers._common import (
     OfTwo,
     SameShape,
@@ -19,7 +20,6 @@ from tensorflow_ext.layers._common import (
     known_last,
     same_shape,
 )
-from tensorflow_ext.ops import activations as ops
 
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")

@@ -6,6 +6,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from tensorflow_ext import ops
 from tensorflow_ext.layers._common import (
     Shape,
     boolean,
@@ -15,7 +16,6 @@ from tensorflow_ext.layers._common import (
     same,
     same_shape,
 )
-from tensorflow_ext.ops import embedding as ops
 
 _COMBINERS = ("sum", "mean", "sqrtn")
 

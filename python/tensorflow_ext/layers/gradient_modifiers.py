@@ -7,9 +7,9 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from tensorflow_ext import ops
 from tensorflow_ext.layers._common import SameShape, above
 from tensorflow_ext.layers._schedules import Schedule, Scheduled, serialize
-from tensorflow_ext.ops import gradient_modifiers as ops
 
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")

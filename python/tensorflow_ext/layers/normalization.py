@@ -6,8 +6,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from tensorflow_ext import ops
 from tensorflow_ext.layers._common import SameShape, Shape, boolean, finite, known_last
-from tensorflow_ext.ops import normalization as ops
 
 
 class _Normalization(SameShape):

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import keras
 import tensorflow as tf
 
+from tensorflow_ext import ops
 from tensorflow_ext.layers._common import check, is_number
 from tensorflow_ext.layers._schedules import Schedule, Scheduled, serialize
-from tensorflow_ext.ops import pruning as ops
 
 _GRADIENTS = ("straight_through", "masked")
 

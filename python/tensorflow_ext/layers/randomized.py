@@ -6,8 +6,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from tensorflow_ext import ops
 from tensorflow_ext.layers._common import SameShape, check, finite, integer
-from tensorflow_ext.ops import randomized as ops
 
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")

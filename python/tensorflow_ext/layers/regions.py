@@ -6,9 +6,9 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from tensorflow_ext import ops
 from tensorflow_ext.layers._common import Shape, boolean, finite, integer
 from tensorflow_ext.layers._images import OverImages
-from tensorflow_ext.ops import regions as ops
 
 
 class _OverRegions(OverImages):

@@ -4,9 +4,9 @@
 import keras
 import tensorflow as tf
 
+from tensorflow_ext import ops
 from tensorflow_ext.layers._common import Shape, same
 from tensorflow_ext.layers._images import OverImages
-from tensorflow_ext.ops import resampling as ops
 
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")

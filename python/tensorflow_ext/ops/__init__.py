@@ -10,57 +10,34 @@ Errors: tf.errors.InvalidArgumentError (ValueError while a graph is built) names
 the argument, its value and the expected value. An unsupported type is a TypeError
 or tf.errors.InvalidArgumentError.
 
-A module holds a family of ops. The rest of the family's Python code is in modules of
-the same name: its Keras layers in tensorflow_ext.layers, and vectorization rules that no
-other family uses in tensorflow_ext._vectorize. No module has the name of a function,
-because it would hide the function.
+The functions are in the folders of the ops: tensorflow_ext/ops/snake/snake.py is _snake
+here. The build puts it there. A module has __all__ and a table OPS of its ops, by their
+names without the namespace. Entries of an op may be
+
+  rule: How tf.vectorized_map runs it: "elementwise", "broadcasting", "each_alone", or a
+    function (tensorflow_ext._vectorize). The gradient of an elementwise or broadcasting
+    op needs none.
+  formula: The value and the gradient in LaTeX, for the op's page: dx is the gradient of
+    the input x for the upstream gradient dy.
+
+The other entries are for tests (tests/clients/python/op_definitions.py).
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from tensorflow_ext.ops import (
-    activations,
-    arithmetic,
-    clipping,
-    correlation,
-    embedding,
-    gradient_modifiers,
-    normalization,
-    pruning,
-    randomized,
-    regions,
-    resampling,
-    zeroing,
-)
-from tensorflow_ext.ops.activations import *
-from tensorflow_ext.ops.arithmetic import *
-from tensorflow_ext.ops.clipping import *
-from tensorflow_ext.ops.correlation import *
-from tensorflow_ext.ops.embedding import *
-from tensorflow_ext.ops.gradient_modifiers import *
-from tensorflow_ext.ops.normalization import *
-from tensorflow_ext.ops.pruning import *
-from tensorflow_ext.ops.randomized import *
-from tensorflow_ext.ops.regions import *
-from tensorflow_ext.ops.resampling import *
-from tensorflow_ext.ops.zeroing import *
+from tensorflow_ext.ops import _modules
+from tensorflow_ext.ops._modules import *
 
-__all__: list[str] = []
-__all__ += activations.__all__
-__all__ += arithmetic.__all__
-__all__ += clipping.__all__
-__all__ += correlation.__all__
-__all__ += embedding.__all__
-__all__ += gradient_modifiers.__all__
-__all__ += normalization.__all__
-__all__ += pruning.__all__
-__all__ += randomized.__all__
-__all__ += regions.__all__
-__all__ += resampling.__all__
-__all__ += zeroing.__all__
+__all__ = [name for module in _modules.MODULES for name in module.__all__]
 
 # The functions by name.
 FUNCTIONS: dict[str, Callable] = {
     name: globals()[name] for name in __all__ if inspect.isfunction(globals()[name])
 }
+
+# The entries of all modules' tables.
+OPS: dict[str, Mapping[str, Any]] = {}
+for _module in _modules.MODULES:
+    OPS |= _module.OPS

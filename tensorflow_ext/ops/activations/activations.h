@@ -107,9 +107,10 @@ struct GeluTanhGrad {
   }
 };
 
-// Selected by the attribute `approximate`.
-using Gelu = Choice<GeluTanh, GeluExact>;
-using GeluGrad = Choice<GeluTanhGrad, GeluExactGrad>;
+// The attribute that selects a formula.
+inline constexpr char kApproximate[] = "approximate";
+using Gelu = Choice<GeluTanh, GeluExact, kApproximate>;
+using GeluGrad = Choice<GeluTanhGrad, GeluExactGrad, kApproximate>;
 
 // silu(gate) value, where silu(x) = x s(x) and s is the logistic function.
 struct SwiGlu {
@@ -246,6 +247,11 @@ struct Hardshrink {
   }
 
   float lower, upper;
+
+  template <typename Reader>
+  void Read(Reader& reader) {
+    reader.Range("lower", &lower, "upper", &upper);
+  }
 };
 
 // x - upper above the interval, x - lower below it, else 0. NaN stays NaN.
@@ -259,11 +265,16 @@ struct Softshrink {
   }
 
   float lower, upper;
+
+  template <typename Reader>
+  void Read(Reader& reader) {
+    reader.Range("lower", &lower, "upper", &upper);
+  }
 };
 
 // The derivative of Hardshrink and Softshrink: the upstream gradient where x is outside [lower,
 // upper] or NaN, else 0.
-struct ShrinkGrad {
+struct HardshrinkGrad {
   static constexpr int kArity = 2;
 
   template <typename T>
@@ -272,11 +283,16 @@ struct ShrinkGrad {
   }
 
   float lower, upper;
+
+  template <typename Reader>
+  void Read(Reader& reader) {
+    reader.Range("lower", &lower, "upper", &upper);
+  }
 };
+struct SoftshrinkGrad : HardshrinkGrad {};
 
 }  // namespace tensorflow_ext
 
-// SoftshrinkGrad uses ShrinkGrad too (activations_kernels.cc).
 #define TENSORFLOW_EXT_ACTIVATIONS(OP)       \
   OP("TfExt>Relu", Relu)                     \
   OP("TfExt>ReluGrad", ReluGrad)             \
@@ -291,7 +307,8 @@ struct ShrinkGrad {
   OP("TfExt>Tanhshrink", Tanhshrink)         \
   OP("TfExt>TanhshrinkGrad", TanhshrinkGrad) \
   OP("TfExt>Hardshrink", Hardshrink)         \
-  OP("TfExt>HardshrinkGrad", ShrinkGrad)     \
-  OP("TfExt>Softshrink", Softshrink)
+  OP("TfExt>HardshrinkGrad", HardshrinkGrad) \
+  OP("TfExt>Softshrink", Softshrink)         \
+  OP("TfExt>SoftshrinkGrad", SoftshrinkGrad)
 
 #endif  // TENSORFLOW_EXT_OPS_ACTIVATIONS_ACTIVATIONS_H_

@@ -1,27 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow_ext/gradient/bridge/registration.h"
-#include "tensorflow_ext/kernels/attributes.h"
-#include "tensorflow_ext/kernels/same_shape.h"
+#include "tensorflow_ext/kernels/elementwise_shape.h"
+#include "tensorflow_ext/ops/activations/activations.h"
 #include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {
-
-using tensorflow::shape_inference::InferenceContext;
-using tensorflow::shape_inference::UnchangedShape;
-
-namespace {
-
-// The shape function of an op that has bounds and whose inputs have one shape.
-absl::Status BoundedShape(const char* op, InferenceContext* c) {
-  float lower, upper;
-  const absl::Status status = GetRangeAttrs(c, op, &lower, &upper, "lower", "upper");
-  return status.ok() ? SameShape(op, c, c->num_inputs()) : status;
-}
-
-}  // namespace
 
 // Parts that many ops below share, in the style of TensorFlow's core/ops/math_ops.cc.
 #define UNARY() Input("x: T").Output("y: T").Attr(kFloatingT)
@@ -32,7 +17,7 @@ REGISTER_OP("TfExt>Relu")
     .Input("features: T")
     .Output("activations: T")
     .Attr(kFloatingT)
-    .SetShapeFn(UnchangedShape)
+    .SetShapeFn(ElementwiseShapeFn<Relu>("TfExt>Relu"))
     .Doc(R"doc(
 Rectified linear unit: max(features, 0), element by element. NaN stays NaN.
 
@@ -47,7 +32,7 @@ REGISTER_OP("TfExt>ReluGrad")
     .Input("features: T")
     .Output("backprops: T")
     .Attr(kFloatingT)
-    .SetShapeFn(SameShapeFn("TfExt>ReluGrad"))
+    .SetShapeFn(ElementwiseShapeFn<ReluGrad>("TfExt>ReluGrad"))
     .Doc(R"doc(
 Gradient of Relu: gradients where features > 0, else 0. It is 0 where features
 is NaN.
@@ -63,7 +48,7 @@ backprops: Gradient with respect to features; the same shape.
 REGISTER_OP("TfExt>Gelu")
     .UNARY()
     .Attr("approximate: bool = true")
-    .SetShapeFn(UnchangedShape)
+    .SetShapeFn(ElementwiseShapeFn<Gelu>("TfExt>Gelu"))
     .Doc(R"doc(
 Gaussian error linear unit: x P(X <= x) for a standard normal X, element by
 element. Infinity gives the limit: 0 at -infinity.
@@ -85,7 +70,7 @@ approximate: Whether to use the form with tanh.
 REGISTER_OP("TfExt>GeluGrad")
     .UNARY_GRADIENT()
     .Attr("approximate: bool = true")
-    .SetShapeFn(SameShapeFn("TfExt>GeluGrad"))
+    .SetShapeFn(ElementwiseShapeFn<GeluGrad>("TfExt>GeluGrad"))
     .Doc(R"doc(
 Gradient of Gelu: gradients times the derivative of Gelu at x, which is 0 at
 -infinity and 1 at infinity.
@@ -104,7 +89,7 @@ REGISTER_OP("TfExt>SwiGlu")
     .Input("value: T")
     .Output("y: T")
     .Attr(kFloatingT)
-    .SetShapeFn(SameShapeFn("TfExt>SwiGlu"))
+    .SetShapeFn(ElementwiseShapeFn<SwiGlu>("TfExt>SwiGlu"))
     .Doc(R"doc(
 Linear unit gated by SiLU: gate * sigmoid(gate) * value, element by element. An
 infinite gate gives the limit, which is 0 at -infinity.
@@ -127,7 +112,7 @@ REGISTER_OP("TfExt>SwiGluGrad")
     .Output("gate_backprops: T")
     .Output("value_backprops: T")
     .Attr(kFloatingT)
-    .SetShapeFn(SameShapeFn("TfExt>SwiGluGrad", 3))
+    .SetShapeFn(ElementwiseShapeFn<SwiGluGrad>("TfExt>SwiGluGrad"))
     .Doc(R"doc(
 Gradients of SwiGlu, both in one pass: with s = sigmoid(gate),
 gradients * value * (s + gate * s * (1 - s)) and gradients * gate * s.
@@ -141,7 +126,7 @@ gate_backprops: Gradient with respect to gate; the same shape.
 value_backprops: Gradient with respect to value; the same shape.
 )doc");
 
-REGISTER_OP("TfExt>Mish").UNARY().SetShapeFn(UnchangedShape).Doc(R"doc(
+REGISTER_OP("TfExt>Mish").UNARY().SetShapeFn(ElementwiseShapeFn<Mish>("TfExt>Mish")).Doc(R"doc(
 Mish activation: x tanh(softplus(x)) = x tanh(log(1 + e^x)), element by element.
 Infinity gives the limit: 0 at -infinity.
 
@@ -154,7 +139,10 @@ x: Tensor of any shape.
 y: Tensor of the same shape.
 )doc");
 
-REGISTER_OP("TfExt>MishGrad").UNARY_GRADIENT().SetShapeFn(SameShapeFn("TfExt>MishGrad")).Doc(R"doc(
+REGISTER_OP("TfExt>MishGrad")
+    .UNARY_GRADIENT()
+    .SetShapeFn(ElementwiseShapeFn<MishGrad>("TfExt>MishGrad"))
+    .Doc(R"doc(
 Gradient of Mish: gradients times the derivative of Mish at x, which is 0 at
 -infinity and 1 at infinity.
 
@@ -166,7 +154,7 @@ x: Input of Mish; the same shape.
 backprops: Gradient with respect to x; the same shape.
 )doc");
 
-REGISTER_OP("TfExt>Lisht").UNARY().SetShapeFn(UnchangedShape).Doc(R"doc(
+REGISTER_OP("TfExt>Lisht").UNARY().SetShapeFn(ElementwiseShapeFn<Lisht>("TfExt>Lisht")).Doc(R"doc(
 Linearly scaled hyperbolic tangent: x tanh(x), element by element.
 
 The gradient: LishtGrad(dy, x).
@@ -181,7 +169,7 @@ y: Tensor of the same shape.
 
 REGISTER_OP("TfExt>LishtGrad")
     .UNARY_GRADIENT()
-    .SetShapeFn(SameShapeFn("TfExt>LishtGrad"))
+    .SetShapeFn(ElementwiseShapeFn<LishtGrad>("TfExt>LishtGrad"))
     .Doc(R"doc(
 Gradient of Lisht: gradients times the derivative of Lisht at x, which is
 tanh(x) + x (1 - tanh(x)^2), -1 at -infinity and 1 at infinity.
@@ -194,7 +182,10 @@ x: Input of Lisht; the same shape.
 backprops: Gradient with respect to x; the same shape.
 )doc");
 
-REGISTER_OP("TfExt>Tanhshrink").UNARY().SetShapeFn(UnchangedShape).Doc(R"doc(
+REGISTER_OP("TfExt>Tanhshrink")
+    .UNARY()
+    .SetShapeFn(ElementwiseShapeFn<Tanhshrink>("TfExt>Tanhshrink"))
+    .Doc(R"doc(
 Tanh shrinkage: x - tanh(x), element by element. It is accurate near 0 too,
 where computing the difference directly leaves no correct digit.
 
@@ -209,7 +200,7 @@ y: Tensor of the same shape.
 
 REGISTER_OP("TfExt>TanhshrinkGrad")
     .UNARY_GRADIENT()
-    .SetShapeFn(SameShapeFn("TfExt>TanhshrinkGrad"))
+    .SetShapeFn(ElementwiseShapeFn<TanhshrinkGrad>("TfExt>TanhshrinkGrad"))
     .Doc(R"doc(
 Gradient of Tanhshrink: gradients * tanh(x)^2.
 
@@ -224,7 +215,7 @@ backprops: Gradient with respect to x; the same shape.
 REGISTER_OP("TfExt>Hardshrink")
     .UNARY()
     .BOUNDS()
-    .SetShapeFn([](InferenceContext* c) { return BoundedShape("TfExt>Hardshrink", c); })
+    .SetShapeFn(ElementwiseShapeFn<Hardshrink>("TfExt>Hardshrink"))
     .Doc(R"doc(
 Hard shrinkage: x where x < lower or x > upper, else 0, element by element. NaN
 stays NaN.
@@ -245,7 +236,7 @@ upper: Upper bound, >= lower; may be infinity.
 REGISTER_OP("TfExt>HardshrinkGrad")
     .UNARY_GRADIENT()
     .BOUNDS()
-    .SetShapeFn([](InferenceContext* c) { return BoundedShape("TfExt>HardshrinkGrad", c); })
+    .SetShapeFn(ElementwiseShapeFn<HardshrinkGrad>("TfExt>HardshrinkGrad"))
     .Doc(R"doc(
 Gradient of Hardshrink: gradients where x is outside [lower, upper] or NaN, else 0.
 
@@ -262,7 +253,7 @@ upper: As in Hardshrink.
 REGISTER_OP("TfExt>Softshrink")
     .UNARY()
     .BOUNDS()
-    .SetShapeFn([](InferenceContext* c) { return BoundedShape("TfExt>Softshrink", c); })
+    .SetShapeFn(ElementwiseShapeFn<Softshrink>("TfExt>Softshrink"))
     .Doc(R"doc(
 Soft shrinkage: x - lower where x < lower, x - upper where x > upper, else 0,
 element by element. NaN stays NaN.
@@ -284,7 +275,7 @@ upper: Upper bound, >= lower; may be infinity.
 REGISTER_OP("TfExt>SoftshrinkGrad")
     .UNARY_GRADIENT()
     .BOUNDS()
-    .SetShapeFn([](InferenceContext* c) { return BoundedShape("TfExt>SoftshrinkGrad", c); })
+    .SetShapeFn(ElementwiseShapeFn<SoftshrinkGrad>("TfExt>SoftshrinkGrad"))
     .Doc(R"doc(
 Gradient of Softshrink: gradients where x is outside [lower, upper] or NaN, else 0.
 

@@ -52,8 +52,9 @@ TENSORFLOW_EXT_HOST_DEVICE C FlooredRemainder(C y, C truncated) {
 
 struct FloorMod {
   static constexpr int kArity = 2;
+  static constexpr bool kBroadcasts = true;
   static constexpr bool kIntegers = true;
-  static constexpr int64_t kCost = 10;
+  static constexpr int kCost = 10;
 
   template <typename C>
   TENSORFLOW_EXT_HOST_DEVICE C operator()(C x, C y) const {
@@ -72,8 +73,8 @@ struct FloorMod {
 // -floor(x / y) * gradient.
 struct FloorModGrad {
   static constexpr int kArity = 3;
-  static constexpr bool kIntegers = false;
-  static constexpr int64_t kCost = 10;
+  static constexpr bool kBroadcasts = true;
+  static constexpr int kCost = 10;
 
   template <typename C>
   TENSORFLOW_EXT_HOST_DEVICE C operator()(C gradient, C x, C y) const {
@@ -85,5 +86,9 @@ struct FloorModGrad {
 int64_t FindZeroCpu(NumericType type, const void* values, int64_t size);
 
 }  // namespace tensorflow_ext
+
+#define TENSORFLOW_EXT_FLOOR_MOD(OP) \
+  OP("TfExt>FloorMod", FloorMod)     \
+  OP("TfExt>FloorModGrad", FloorModGrad)
 
 #endif  // TENSORFLOW_EXT_OPS_FLOOR_MOD_FLOOR_MOD_H_

@@ -11,6 +11,7 @@
 
 #include "tensorflow_ext/kernels/broadcast_cpu.h"
 #include "tensorflow_ext/kernels/elementary.h"
+#include "tensorflow_ext/kernels/elementwise_cpu.h"
 #include "tensorflow_ext/ops/floor_mod/floor_mod.h"
 
 namespace tensorflow_ext {
@@ -251,8 +252,7 @@ struct BroadcastRun<FloorModGrad> {
   }
 };
 
-template struct CpuBroadcast<FloorMod>;
-template struct CpuBroadcast<FloorModGrad>;
+TENSORFLOW_EXT_FLOOR_MOD(INSTANTIATE_CPU_ELEMENTWISE)
 
 int64_t FindZeroCpu(NumericType type, const void* values, int64_t size) {
   return DispatchNumeric(type, [&](auto tag) -> int64_t {

@@ -91,7 +91,7 @@ template <typename Functor>
 class FloorModLowering final : public Lowering {
   absl::Status Compile(LoweringContext* context) const override {
     if (!context->IsForCpu() || context->ComputeType(0) != xla::F32) {
-      return BroadcastLowering<Functor>().Compile(context);
+      return FunctorLowering<Functor>().Compile(context);
     }
     std::vector<XlaOp> inputs;
     const absl::Status status = context->BroadcastInputs(&inputs);

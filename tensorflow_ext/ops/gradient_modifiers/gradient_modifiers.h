@@ -21,6 +21,11 @@ struct Scale {
   }
 
   float factor;
+
+  template <typename Reader>
+  void Read(Reader& reader) {
+    reader.Finite("factor", &factor);
+  }
 };
 
 // The nearest number in [min, max]; NaN stays NaN.
@@ -34,6 +39,11 @@ struct Clip {
   }
 
   float min, max;
+
+  template <typename Reader>
+  void Read(Reader& reader) {
+    reader.Range("min", &min, "max", &max);
+  }
 };
 
 // The upstream gradient where min <= x <= max, else 0 (also if x is NaN).
@@ -47,16 +57,28 @@ struct ClipGrad {
   }
 
   float min, max;
+
+  template <typename Reader>
+  void Read(Reader& reader) {
+    reader.Range("min", &min, "max", &max);
+  }
 };
 
 // 1, 0 or -1; NaN stays NaN, and zero keeps its sign.
-struct Sign {
+struct SignStraightThrough {
   static constexpr int kArity = 1;
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
     const T positive_or_x = Where(x > T(0), T(1), x);
     return Where(x < T(0), T(-1), positive_or_x);
+  }
+
+  // Checks the attribute, which only the gradient uses.
+  template <typename Reader>
+  void Read(Reader& reader) const {
+    float clip;
+    reader.Positive("clip", &clip);
   }
 };
 
@@ -70,10 +92,15 @@ struct SignStraightThroughGrad {
   }
 
   float clip;
+
+  template <typename Reader>
+  void Read(Reader& reader) {
+    reader.Positive("clip", &clip);
+  }
 };
 
 // The nearest integer. Ties go to the even one.
-struct Round {
+struct RoundStraightThrough {
   static constexpr int kArity = 1;
 
   template <typename T>
@@ -88,8 +115,8 @@ struct Round {
   OP("TfExt>Scale", Scale)                                     \
   OP("TfExt>Clip", Clip)                                       \
   OP("TfExt>ClipGrad", ClipGrad)                               \
-  OP("TfExt>SignStraightThrough", Sign)                        \
+  OP("TfExt>SignStraightThrough", SignStraightThrough)         \
   OP("TfExt>SignStraightThroughGrad", SignStraightThroughGrad) \
-  OP("TfExt>RoundStraightThrough", Round)
+  OP("TfExt>RoundStraightThrough", RoundStraightThrough)
 
 #endif  // TENSORFLOW_EXT_OPS_GRADIENT_MODIFIERS_GRADIENT_MODIFIERS_H_

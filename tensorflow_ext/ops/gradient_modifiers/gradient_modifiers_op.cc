@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/kernels/attributes.h"
+#include "tensorflow_ext/kernels/elementwise_shape.h"
 #include "tensorflow_ext/kernels/same_shape.h"
+#include "tensorflow_ext/ops/gradient_modifiers/gradient_modifiers.h"
 #include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {
 
 using tensorflow::shape_inference::InferenceContext;
-using tensorflow::shape_inference::UnchangedShape;
 
 REGISTER_OP("TfExt>ReverseGradient")
     .Input("input: T")
@@ -86,11 +86,7 @@ REGISTER_OP("TfExt>Scale")
     .Output("y: T")
     .Attr(kFloatingT)
     .Attr("factor: float")
-    .SetShapeFn([](InferenceContext* c) {
-      float factor;
-      c->set_output(0, c->input(0));
-      return GetFiniteAttr(c, "TfExt>Scale", "factor", &factor);
-    })
+    .SetShapeFn(ElementwiseShapeFn<Scale>("TfExt>Scale"))
     .Doc(R"doc(
 Product factor * x with a constant. half and bfloat16 are multiplied in float
 and rounded once.
@@ -102,24 +98,17 @@ y: Tensor of the same shape.
 factor: The constant, finite.
 )doc");
 
-namespace {
-
-// The shape function of an op that has limits and whose inputs have one shape.
-absl::Status ClippedShape(const char* op, InferenceContext* c) {
-  float min, max;
-  if (absl::Status s = GetRangeAttrs(c, op, &min, &max); !s.ok()) return s;
-  return SameShape(op, c, c->num_inputs());
-}
-
-}  // namespace
-
 REGISTER_OP("TfExt>ClipGradient")
     .Input("input: T")
     .Output("output: T")
     .Attr(kFloatingT)
     .Attr("min: float")
     .Attr("max: float")
-    .SetShapeFn([](InferenceContext* c) { return ClippedShape("TfExt>ClipGradient", c); })
+    .SetShapeFn([](InferenceContext* c) {
+      float min, max;
+      c->set_output(0, c->input(0));
+      return GetRangeAttrs(c, "TfExt>ClipGradient", &min, &max);
+    })
     .Doc(R"doc(
 Identity whose gradient is clipped, element by element. The output shares the
 input's buffer.
@@ -138,7 +127,7 @@ REGISTER_OP("TfExt>Clip")
     .Attr(kFloatingT)
     .Attr("min: float")
     .Attr("max: float")
-    .SetShapeFn([](InferenceContext* c) { return ClippedShape("TfExt>Clip", c); })
+    .SetShapeFn(ElementwiseShapeFn<Clip>("TfExt>Clip"))
     .Doc(R"doc(
 Clips to [min, max], element by element. NaN stays NaN.
 
@@ -157,7 +146,7 @@ REGISTER_OP("TfExt>ClipGrad")
     .Attr(kFloatingT)
     .Attr("min: float")
     .Attr("max: float")
-    .SetShapeFn([](InferenceContext* c) { return ClippedShape("TfExt>ClipGrad", c); })
+    .SetShapeFn(ElementwiseShapeFn<ClipGrad>("TfExt>ClipGrad"))
     .Doc(R"doc(
 Gradient of Clip: gradients where min <= x <= max, else 0 (also if x is NaN).
 
@@ -176,11 +165,7 @@ REGISTER_OP("TfExt>SignStraightThrough")
     .Output("y: T")
     .Attr(kFloatingT)
     .Attr("clip: float = 1.0")
-    .SetShapeFn([](InferenceContext* c) {
-      float clip;
-      c->set_output(0, c->input(0));
-      return GetPositiveAttr(c, "TfExt>SignStraightThrough", "clip", &clip);
-    })
+    .SetShapeFn(ElementwiseShapeFn<SignStraightThrough>("TfExt>SignStraightThrough"))
     .Doc(R"doc(
 Sign of x (-1, 0 or 1; NaN stays NaN) with a gradient: the straight-through
 estimator of binarised networks (Hubara et al., 2016, arXiv:1602.02830).
@@ -199,14 +184,7 @@ REGISTER_OP("TfExt>SignStraightThroughGrad")
     .Output("backprops: T")
     .Attr(kFloatingT)
     .Attr("clip: float = 1.0")
-    .SetShapeFn([](InferenceContext* c) {
-      constexpr char kOp[] = "TfExt>SignStraightThroughGrad";
-      float clip;
-      if (absl::Status s = GetPositiveAttr(c, kOp, "clip", &clip); !s.ok()) {
-        return s;
-      }
-      return SameShape(kOp, c);
-    })
+    .SetShapeFn(ElementwiseShapeFn<SignStraightThroughGrad>("TfExt>SignStraightThroughGrad"))
     .Doc(R"doc(
 Gradient of SignStraightThrough: gradients where abs(x) <= clip, else 0. It is 0
 where x is NaN.
@@ -224,7 +202,7 @@ REGISTER_OP("TfExt>RoundStraightThrough")
     .Input("x: T")
     .Output("y: T")
     .Attr(kFloatingT)
-    .SetShapeFn(UnchangedShape)
+    .SetShapeFn(ElementwiseShapeFn<RoundStraightThrough>("TfExt>RoundStraightThrough"))
     .Doc(R"doc(
 Rounds to the nearest integer, ties to even, with the gradient of the identity:
 the straight-through estimator (Bengio et al., 2013, arXiv:1308.3432).

@@ -9,8 +9,7 @@ namespace tensorflow_ext {
 
 struct MultiplyLeft {
   static constexpr int kArity = 2;
-  static constexpr bool kIntegers = false;
-  static constexpr int64_t kCost = 3;
+  static constexpr bool kBroadcasts = true;
 
   template <typename C>
   TENSORFLOW_EXT_HOST_DEVICE C operator()(C x, C y) const {
@@ -19,5 +18,7 @@ struct MultiplyLeft {
 };
 
 }  // namespace tensorflow_ext
+
+#define TENSORFLOW_EXT_MULTIPLY_LEFT(OP) OP("TfExt>MultiplyLeft", MultiplyLeft)
 
 #endif  // TENSORFLOW_EXT_OPS_MULTIPLY_LEFT_MULTIPLY_LEFT_H_

@@ -24,8 +24,8 @@ TENSORFLOW_EXT_HOST_DEVICE C SnakeRatio(C x, C t, C sine) {
 
 struct Snake {
   static constexpr int kArity = 2;
-  static constexpr bool kIntegers = false;
-  static constexpr int64_t kCost = 6;
+  static constexpr bool kBroadcasts = true;
+  static constexpr int kCost = 6;
   static constexpr bool kTakesAngles = true;
 
   template <typename C>
@@ -41,8 +41,8 @@ struct Snake {
 // dy (1 + sin(2t)) and dy x^2 (t sin(2t) - sin(t)^2) / t^2.
 struct SnakeGrad {
   static constexpr int kArity = 3;
-  static constexpr bool kIntegers = false;
-  static constexpr int64_t kCost = 8;
+  static constexpr bool kBroadcasts = true;
+  static constexpr int kCost = 8;
   static constexpr bool kTakesAngles = true;
 
   template <typename C>
@@ -56,5 +56,9 @@ struct SnakeGrad {
 };
 
 }  // namespace tensorflow_ext
+
+#define TENSORFLOW_EXT_SNAKE(OP) \
+  OP("TfExt>Snake", Snake)       \
+  OP("TfExt>SnakeGrad", SnakeGrad)
 
 #endif  // TENSORFLOW_EXT_OPS_SNAKE_SNAKE_H_

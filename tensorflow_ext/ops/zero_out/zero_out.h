@@ -15,7 +15,7 @@ namespace tensorflow_ext {
 int LaunchZeroOut(const void* input, void* output, int64_t kept, int64_t size, void* stream);
 
 // Clears `size` bytes of device memory in the same way.
-int LaunchClear(void* output, int64_t size, void* stream);
+int LaunchZeroOutWhole(void* output, int64_t size, void* stream);
 
 }  // namespace tensorflow_ext
 

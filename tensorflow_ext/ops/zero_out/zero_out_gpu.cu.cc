@@ -8,7 +8,7 @@
 
 namespace tensorflow_ext {
 
-int LaunchClear(void* output, int64_t size, void* stream) {
+int LaunchZeroOutWhole(void* output, int64_t size, void* stream) {
   if (size == 0) return cudaSuccess;
   return cudaMemsetAsync(output, 0, size, static_cast<cudaStream_t>(stream));
 }
@@ -16,10 +16,10 @@ int LaunchClear(void* output, int64_t size, void* stream) {
 int LaunchZeroOut(const void* input, void* output, int64_t kept, int64_t size, void* stream) {
   if (size == 0) return cudaSuccess;
   if (output == input) {
-    return LaunchClear(static_cast<char*>(output) + kept, size - kept, stream);
+    return LaunchZeroOutWhole(static_cast<char*>(output) + kept, size - kept, stream);
   }
   // Clears from the aligned start, which is faster, then copies the element.
-  const int error = LaunchClear(output, size, stream);
+  const int error = LaunchZeroOutWhole(output, size, stream);
   if (error != cudaSuccess) return error;
   return cudaMemcpyAsync(output, input, kept, cudaMemcpyDeviceToDevice,
                          static_cast<cudaStream_t>(stream));

@@ -14,7 +14,7 @@ using tensorflow::DataType;
 using tensorflow::FunctionDef;
 
 // The op that computes the gradient. Integers have no gradient.
-absl::Status GradientOp(const AttrSlice& attrs, const char** op) {
+absl::Status ZeroOutGradientOp(const AttrSlice& attrs, const char** op) {
   DataType type;
   if (absl::Status s = GetNodeAttr(attrs, "T", &type); !s.ok()) return s;
   *op = tensorflow::DataTypeIsFloating(type) ? "TfExt>ZeroOut" : "TfExt>NoGradient";
@@ -23,7 +23,7 @@ absl::Status GradientOp(const AttrSlice& attrs, const char** op) {
 
 absl::Status ZeroOutGradient(const AttrSlice& attrs, FunctionDef* g) {
   const char* op = nullptr;
-  if (absl::Status s = GradientOp(attrs, &op); !s.ok()) return s;
+  if (absl::Status s = ZeroOutGradientOp(attrs, &op); !s.ok()) return s;
   // clang-format off
   *g = FDH::Define(
       // Arg defs
@@ -43,7 +43,7 @@ REGISTER_OP_GRADIENT("TfExt>ZeroOut", ZeroOutGradient);
 
 absl::Status ZeroOutWithIndexGradient(const AttrSlice& attrs, FunctionDef* g) {
   const char* op = nullptr;
-  if (absl::Status s = GradientOp(attrs, &op); !s.ok()) return s;
+  if (absl::Status s = ZeroOutGradientOp(attrs, &op); !s.ok()) return s;
   // clang-format off
   *g = FDH::Define(
       // Arg defs

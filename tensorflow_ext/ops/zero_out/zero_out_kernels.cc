@@ -70,7 +70,7 @@ class ZeroOutGpuOp : public ZeroOutOp {
   using ZeroOutOp::ZeroOutOp;
 
   void SetIndex(OpKernelContext* context, Tensor* index) override {
-    const int error = LaunchClear(Data(index), sizeof(int32_t), GpuStream(context));
+    const int error = LaunchZeroOutWhole(Data(index), sizeof(int32_t), GpuStream(context));
     OP_REQUIRES_OK(context, LaunchStatus(*this, error));
   }
 

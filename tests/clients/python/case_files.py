@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads files of cases; tests/clients/cases/README.md describes the format."""
+"""Reads files of cases; tests/clients/cases.md describes the format."""
 
 import copy
+import functools
 import pathlib
 import re
 from collections.abc import Iterator, Sequence
 
+import standard_cases
 from cases import DTYPES, Case, Input, Node, TypeName, Values
 
 # No op has more inputs or outputs that a case can describe.
@@ -197,6 +199,22 @@ def parse(text: str, path: str = "text") -> list[Case]:
         except ValueError as error:
             raise MalformedCaseError(f"{path}:{number}: {error}") from None
     return cases
+
+
+_OPS = pathlib.Path(__file__).absolute().parents[3] / "tensorflow_ext" / "ops"
+
+
+@functools.cache
+def table() -> dict[pathlib.Path, list[Case]]:
+    """The cases of all ops by the file that describes them."""
+    found = {path: read(path) for path in sorted(_OPS.glob("*/*.cases"))}
+    has_cases = {case.op for cases in found.values() for case in cases}
+    return found | standard_cases.of_ops(has_cases, parse)
+
+
+def read_all() -> list[Case]:
+    """The cases of all ops."""
+    return [case for cases in table().values() for case in cases]
 
 
 def read(*paths: str | pathlib.Path) -> list[Case]:

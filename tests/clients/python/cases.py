@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A case of the table that every client runs, and its numbers.
 
-tests/clients/cases/README.md describes the table; case_files.py reads it.
+tests/clients/cases.md describes the table; case_files.py reads it.
 """
 
 import dataclasses

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every case of tests/clients/cases in every client."""
+"""Every case of every op in every client."""
 
 import os
 import warnings
@@ -13,7 +13,7 @@ from cases import Case
 from protocol import LEFT_OUT
 from sampling import LANGUAGES, of_every_op, turn
 
-_ALL = case_files.read(*judge.CASE_FILES)
+_ALL = case_files.read_all()
 _GOOD = [case for case in _ALL if not case.error]
 _BAD = [case for case in _ALL if case.error]
 for _name in LEFT_OUT:

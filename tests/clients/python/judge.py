@@ -28,7 +28,6 @@ from protocol import LEFT_OUT, PROGRAMS, find_program
 import tensorflow_ext
 
 _FOLDER = pathlib.Path(__file__).absolute().parents[1]
-CASE_FILES = sorted((_FOLDER / "cases").glob("*.cases"))
 LIBRARY = f"{tensorflow_ext.sysconfig.get_lib()}/libtensorflow_ext.so"
 CLIENTS = (*clients.CLIENTS, *PROGRAMS)
 # The SymbolicGradient op itself has no gradient.
@@ -115,18 +114,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--client", choices=CLIENTS, help="this client alone")
-    parser.add_argument("--case", default="", help="cases whose name or op has this")
+    parser.add_argument(
+        "--case", action="append", metavar="WORD", help="cases whose name or op has this; several"
+    )
     parser.add_argument("--type", choices=DTYPES, help="this type alone")
     parser.add_argument("--quick", action="store_true", help="no second order, no unknown shapes")
     parser.add_argument("--tsv", action="store_true", help="a line a check")
-    parser.add_argument("files", nargs="*", default=CASE_FILES, metavar="CASES")
+    parser.add_argument("files", nargs="*", metavar="CASES")
     options = parser.parse_args(arguments)
     for name in LEFT_OUT:
         print(f"{name} is left out: not built, or not here", file=sys.stderr)
     tf.get_logger().setLevel("ERROR")  # Retracing is intended here.
     names = [options.client] if options.client else CLIENTS
     try:
-        cases = case_files.read(*options.files)
+        cases = case_files.read(*options.files) if options.files else case_files.read_all()
         for name in names:
             find_client(name)
     except (OSError, case_files.MalformedCaseError, tf.errors.OpError) as error:
@@ -136,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         cases = in_one_type(cases, options.type)
     failed = count = 0
     for case in cases:
-        if options.case not in case.name and options.case not in case.op:
+        if not any(word in case.name or word in case.op for word in options.case or [""]):
             continue
         for name in names:
             checks = list(all_checks(case, name, options.quick))

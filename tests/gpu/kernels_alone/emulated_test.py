@@ -75,7 +75,7 @@ def test_every_launch_is_checked() -> None:
     never = [name for name in _launches_that_never_ran() if "LaunchFaulty" not in name]
     assert not never, (
         "no check runs these launches: add one to the family's *_checks.py, a new "
-        "functor to the tables of pointwise_kernels.py and pointwise_launchers.cc "
+        "functor's reference to the table OPS of its op's module "
         "(tests/gpu/README.md, A new kernel)\n" + "\n".join(never)
     )
 

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The launchers of elementwise and broadcasting kernels by the functor's name, and those of
-// ZeroOut. They return kUnknown without a launch if there is no such functor or the shapes do not
-// broadcast.
+// The launchers of elementwise and broadcasting kernels by the op's name, and those of ZeroOut.
+// They return kUnknown without a launch if there is no such op or the shapes do not broadcast.
 
 #include <cstdint>
 #include <string_view>
 
 #include "tensorflow_ext/kernels/broadcast.h"
 #include "tensorflow_ext/kernels/elementwise.h"
-#include "tensorflow_ext/ops/activations/activations.h"
-#include "tensorflow_ext/ops/floor_mod/floor_mod.h"
-#include "tensorflow_ext/ops/gradient_modifiers/gradient_modifiers.h"
-#include "tensorflow_ext/ops/multiply_left/multiply_left.h"
+#include "tensorflow_ext/ops/functors.h"
 #include "tensorflow_ext/ops/prune_by_magnitude/prune_by_magnitude.h"
-#include "tensorflow_ext/ops/snake/snake.h"
 #include "tensorflow_ext/ops/zero_out/zero_out.h"
 #include "tests/gpu/kernels_alone/launchers.h"
 
@@ -33,21 +28,6 @@ int LaunchElementwise(const void* functor, NumericType type, const void* const* 
                                          outputs, size, stream);
 }
 
-#define LAUNCHER(op, Functor) {#Functor, LaunchElementwise<Functor>},
-
-// The kernels of the families' lists; clang-format cannot format these lists.
-// clang-format off
-struct {
-  std::string_view name;
-  ElementwiseLauncher launch;
-} constexpr kElementwise[] = {
-    TENSORFLOW_EXT_ACTIVATIONS(LAUNCHER)
-    TENSORFLOW_EXT_GRADIENT_MODIFIERS(LAUNCHER)
-    {"PruneByMagnitude", LaunchElementwise<PruneByMagnitude>},
-    {"PruneByMagnitudeGrad", LaunchElementwise<PruneByMagnitudeGrad>},
-};
-// clang-format on
-
 using BroadcastLauncher = int (*)(NumericType, const DimensionList*, DimensionList,
                                   const void* const*, void* const*, void*);
 
@@ -63,20 +43,31 @@ int LaunchBroadcast(NumericType type, const DimensionList* operands, DimensionLi
   }
   int64_t size = 1;
   for (int d = 0; d < output_shape.rank; ++d) size *= output_shape.sizes[d];
-  return GpuBroadcast<Functor>::Launch(type, broadcast, inputs, outputs, size, stream);
+  return GpuElementwise<Functor>::Launch(type, broadcast, inputs, outputs, size, stream);
 }
 
-struct {
-  std::string_view name;
+// An op has one launcher, by its functor's kind.
+struct Entry {
+  std::string_view op;
   int arity;
-  BroadcastLauncher launch;
-} constexpr kBroadcast[] = {
-    {"FloorMod", FloorMod::kArity, LaunchBroadcast<FloorMod>},
-    {"FloorModGrad", FloorModGrad::kArity, LaunchBroadcast<FloorModGrad>},
-    {"MultiplyLeft", MultiplyLeft::kArity, LaunchBroadcast<MultiplyLeft>},
-    {"Snake", Snake::kArity, LaunchBroadcast<Snake>},
-    {"SnakeGrad", SnakeGrad::kArity, LaunchBroadcast<SnakeGrad>},
+  ElementwiseLauncher elementwise;
+  BroadcastLauncher broadcast;
 };
+
+template <typename Functor>
+constexpr Entry EntryOf(std::string_view op) {
+  if constexpr (kBroadcasts<Functor>) {
+    return {op, Functor::kArity, nullptr, LaunchBroadcast<Functor>};
+  } else {
+    return {op, Functor::kArity, LaunchElementwise<Functor>, nullptr};
+  }
+}
+
+#define ENTRY(op, Functor) EntryOf<Functor>(op),
+
+constexpr Entry kEntries[] = {EntryOf<PruneByMagnitude>("TfExt>PruneByMagnitude"),
+                              EntryOf<PruneByMagnitudeGrad>("TfExt>PruneByMagnitudeGrad"),
+                              TENSORFLOW_EXT_FUNCTORS(ENTRY)};
 
 constexpr int kMaxArity = 3;
 
@@ -84,9 +75,9 @@ constexpr int kMaxArity = 3;
 int LaunchElementwiseByName(const char* name, const void* functor, NumericType type,
                             const void* const* inputs, void* const* outputs, int64_t size,
                             void* stream) {
-  for (const auto& entry : kElementwise) {
-    if (entry.name == name) {
-      return entry.launch(functor, type, inputs, outputs, size, stream);
+  for (const Entry& entry : kEntries) {
+    if (entry.op == name && entry.elementwise != nullptr) {
+      return entry.elementwise(functor, type, inputs, outputs, size, stream);
     }
   }
   return kUnknown;
@@ -96,14 +87,14 @@ int LaunchElementwiseByName(const char* name, const void* functor, NumericType t
 int LaunchBroadcastByName(const char* name, NumericType type, const int64_t* ranks,
                           const int64_t* sizes, const void* const* inputs, void* const* outputs,
                           void* stream) {
-  for (const auto& entry : kBroadcast) {
-    if (entry.name != name) continue;
+  for (const Entry& entry : kEntries) {
+    if (entry.op != name || entry.broadcast == nullptr) continue;
     DimensionList shapes[kMaxArity + 1];
     for (int k = 0; k <= entry.arity; ++k) {
       shapes[k] = {sizes, static_cast<int>(ranks[k])};
       sizes += ranks[k];
     }
-    return entry.launch(type, shapes, shapes[entry.arity], inputs, outputs, stream);
+    return entry.broadcast(type, shapes, shapes[entry.arity], inputs, outputs, stream);
   }
   return kUnknown;
 }
@@ -113,6 +104,6 @@ int LaunchBroadcastByName(const char* name, NumericType type, const int64_t* ran
 EXPORT_LAUNCHER(Elementwise, LaunchElementwiseByName)
 EXPORT_LAUNCHER(Broadcast, LaunchBroadcastByName)
 EXPORT_LAUNCHER(ZeroOut, LaunchZeroOut)
-EXPORT_LAUNCHER(Clear, LaunchClear)
+EXPORT_LAUNCHER(Clear, LaunchZeroOutWhole)
 
 }  // namespace tensorflow_ext

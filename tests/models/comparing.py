@@ -47,13 +47,13 @@ class Case:
         return (
             self.model.error is None
             and self.model.orders > 1
-            and sampling.is_turn(f"{self.id} twice", one_in=3)
+            and sampling.is_turn_of_commit(f"{self.id} twice", one_in=3)
         )
 
     @property
     def inlined(self) -> bool:
         """True if the case's calls are inlined this time."""
-        return sampling.is_turn(f"{self.id} inlined", one_in=2)
+        return sampling.is_turn_of_commit(f"{self.id} inlined", one_in=2)
 
 
 Gradients: TypeAlias = list[np.ndarray | None]

@@ -208,6 +208,9 @@ run_tests() {
       *) arguments+=("$argument") ;;
     esac
   done
+  # Some tests choose their cases by the commit, so that each change meets others (sampling.py).
+  [[ $cached == auto ]] ||
+    arguments+=("--test_env=COMMIT=$(git rev-parse HEAD 2>/dev/null || true)")
   EVENTS=$(mktemp)
   trap 'rm -f "$EVENTS"' EXIT
   run_bazel test --keep_going --cache_test_results=$cached --build_event_json_file="$EVENTS" \

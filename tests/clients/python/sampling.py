@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sampling, because all combinations for each case take too long for every change.
 
-The choice depends on the case's name, so it is the same in every run. With
-`--test_env=EVERY_CASE=1`, as in the release check, nothing is skipped.
+The choice depends on the case's name, so it is the same in every run; that of second orders also
+depends on the commit. With `--test_env=EVERY_CASE=1`, as in the release check, nothing is skipped.
 """
 
 import os
@@ -41,6 +41,12 @@ def turn(name: str, of: Sequence[T]) -> tuple[T, ...]:
 def is_turn(name: str, one_in: int) -> bool:
     """True for about one case in that many; always with EVERY_CASE=1."""
     return 0 in turn(name, range(one_in))
+
+
+def is_turn_of_commit(name: str, one_in: int) -> bool:
+    """The same, but each commit chooses others. `./run test` says which commit it is (COMMIT); with
+    --cached the choice stays."""
+    return is_turn(name + os.environ.get("COMMIT", ""), one_in)
 
 
 def of_every_op(cases: Sequence[P], one_in: int) -> list[P]:

@@ -2,6 +2,7 @@
 
 #include "tensorflow_ext/gradient/functions/gradient_body.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/cc/framework/gradients.h"
 #include "tensorflow/cc/framework/scope_internal.h"
@@ -15,6 +16,7 @@
 #include "tensorflow_ext/gradient/graph/leading_to.h"
 #include "tensorflow_ext/gradient/graph/loops.h"
 #include "tensorflow_ext/gradient/plan/plan.h"
+#include "tensorflow_ext/gradient/registry/named_gradient.h"
 
 namespace tensorflow_ext {
 
@@ -44,6 +46,7 @@ GradientBody::GradientBody(const FunctionLibraryDefinition& library, const NameA
       scope_(tensorflow::NewInternalScope(&graph_, &status_, nullptr)) {
   // The graph of `body` itself cannot take functions.
   tensorflow::CopyGraph(*body.graph, &graph_);
+  RemoveIdentities();
 }
 
 absl::Status GradientBody::Build() {
@@ -57,6 +60,32 @@ absl::Status GradientBody::Build() {
   TF_RETURN_IF_ERROR(given.empty() ? Differentiate() : Call(given));
   TF_RETURN_IF_ERROR(AddResults());
   return Prune();
+}
+
+void GradientBody::RemoveIdentities() {
+  std::vector<Node*> identities;
+  for (Node* node : graph_.op_nodes()) {
+    const auto is_control = [](const Edge* edge) {
+      return edge->IsControlEdge() && edge->src()->IsOp() && edge->dst()->IsOp();
+    };
+    if (node->type_string() == "Identity" && NamedGradient(node->attrs()).empty() &&
+        absl::c_none_of(node->in_edges(), is_control) &&
+        absl::c_none_of(node->out_edges(), is_control)) {
+      identities.push_back(node);
+    }
+  }
+  for (Node* node : identities) {
+    const Edge* in = nullptr;
+    if (!node->input_edge(0, &in).ok()) continue;
+    std::vector<Edge> out;
+    for (const Edge* edge : node->out_edges()) {
+      if (!edge->IsControlEdge()) out.push_back(*edge);
+    }
+    Node* const source = in->src();
+    const int index = in->src_output();
+    graph_.RemoveNode(node);
+    for (const Edge& edge : out) graph_.AddEdge(source, index, edge.dst(), edge.dst_input());
+  }
 }
 
 void GradientBody::InferShapes() {
@@ -209,9 +238,11 @@ absl::Status GradientBody::Differentiate() {
   TF_RETURN_IF_ERROR(CheckNoLoops(between, ends));
   TF_RETURN_IF_ERROR(CheckNamedGradients(between));
   std::vector<Output> found;
-  TF_RETURN_IF_ERROR(tensorflow::AddSymbolicGradients(scope_.NewSubScope("gradients"), ys_, xs,
-                                                      upstreams_, &found));
-  TF_RETURN_IF_ERROR(scope_.status());
+  // A scope that shares its graph with no other: IsMadeByThisCall.
+  const Scope scope =
+      tensorflow::NewInternalScope(&graph_, &status_, shapes_.get()).NewSubScope("gradients");
+  TF_RETURN_IF_ERROR(tensorflow::AddSymbolicGradients(scope, ys_, xs, upstreams_, &found));
+  TF_RETURN_IF_ERROR(scope.status());
   for (size_t k = 0; k < xs.size(); ++k) gradients_[indices[k]] = found[k];
   return absl::OkStatus();
 }

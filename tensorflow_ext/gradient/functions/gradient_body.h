@@ -39,6 +39,9 @@ class GradientBody {
   const tensorflow::DataTypeVector& gradients() const { return gradient_types_; }
 
  private:
+  // Removes the identities that only pass a tensor on. Inlining leaves one for each argument.
+  void RemoveIdentities();
+
   // Infers the shapes of the nodes, as far as the function tells: SavedModels have the shapes of
   // arguments and variables. With known shapes a gradient has fewer nodes (static_shapes.h).
   void InferShapes();

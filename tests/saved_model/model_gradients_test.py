@@ -338,6 +338,12 @@ def test_broken_model(
         gradient(graph)
 
 
+def test_gradients_that_python_overrides(client: Client, tmp_path: pathlib.Path) -> None:
+    with tfe.override_gradient({"Sign": lambda op, dy: 5 * dy, "Mul": lambda op, dz: [7 * dz, dz]}):
+        model = save(tmp_path, tf.sign)
+    assert gradient(client.load_saved_model(model)) == 35
+
+
 @tf.custom_gradient
 def sparse(x: tf.Tensor) -> Any:
     """A gradient that is tf.IndexedSlices."""
@@ -385,7 +391,7 @@ def test_second_order_that_the_model_lacks(client: Client, tmp_path: pathlib.Pat
     (dx,) = graph.gradients([Y], [X], [])
     assert dx is not None
     assert graph.run([dx], {X: np.array(1, np.float32)}) == [4]
-    with pytest.raises(ClientError, match="names the gradient 'CustomGradient.*does not have this"):
+    with pytest.raises(ClientError, match="does not have this gradient"):
         graph.gradients([dx], [X], [])
 
 

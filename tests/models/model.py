@@ -51,6 +51,7 @@ class Model:
         gradient of the model's own captured a tensor of a loop or of a branch.
       error: A fragment of the message that the client gives instead of gradients. With inlined
         calls there is no error.
+      second_error: A fragment of the message that it gives instead of gradients of second order.
       random: True if the model draws numbers, so no two gradients are equal.
       tolerance: Replaces the type's tolerance; a comment in the row says why.
       every_program: True if the program of each language differentiates it, C and C++ included.
@@ -65,6 +66,7 @@ class Model:
     orders: int = 2
     loaded: int = 2
     error: str | None = None
+    second_error: str | None = None
     random: bool = False
     tolerance: float | None = None
     every_program: bool = False

@@ -76,14 +76,15 @@ def task(model: Model, made: Any, signature: str, folder: pathlib.Path, second_o
     by = [*floating.values(), *variables.values()]
 
     second_order = second_order and model.error is None
+    in_python = second_order and model.second_error is None
     found = None
     if model.loaded > 0:
-        twice = second_order and model.loaded > 1
+        twice = in_python and model.loaded > 1
         found = differentiate(function, inputs, by, twice=twice)
-    if model.loaded < (2 if second_order else 1):
+    if model.loaded < (2 if in_python else 1):
         originals = _originals(made, variables.values())
         by = [*floating.values(), *originals]
-        original = differentiate(_eagerly(made, names), inputs, by, twice=second_order)
+        original = differentiate(_eagerly(made, names), inputs, by, twice=in_python)
         if found is None:
             found = original
         found.second = original.second

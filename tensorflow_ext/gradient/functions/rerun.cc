@@ -52,6 +52,17 @@ bool OnlyReads(absl::string_view op) {
   return ops->count(op) > 0 || absl::StartsWith(op, "TensorArray");
 }
 
+// A module of JAX is a function of its inputs, although its op is stateful: JAX's random numbers
+// have a key. Exceptions: effects that tokens order, such as prints, and StableHLO's `rng`, whose
+// name is in the serialized module ("rng_v1").
+bool IsPureModule(const NodeDef& node) {
+  if (node.op() != "XlaCallModule") return false;
+  const auto tokens = node.attr().find("has_token_input_output");
+  const auto module = node.attr().find("module");
+  return (tokens == node.attr().end() || !tokens->second.b()) && module != node.attr().end() &&
+         !absl::StrContains(module->second.s(), "rng_v");
+}
+
 // The functions that a node calls: by its attributes, or as its op.
 std::vector<std::string> CalledFunctions(const NodeDef& node,
                                          const FunctionLibraryDefinition& library) {
@@ -87,7 +98,7 @@ class StateFinder {
         if (auto found = Find(inner, called)) return found;
       }
     }
-    if (!functions.empty() || OnlyReads(node.op()) || Reports(node.op())) {
+    if (!functions.empty() || OnlyReads(node.op()) || Reports(node.op()) || IsPureModule(node)) {
       return std::nullopt;
     }
     const tensorflow::OpDef* op_def = nullptr;

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from parity import Outcome, deviation, run_client
+from parity import Outcome, deviation, run_client, run_program
+from protocol import PROGRAMS, find_program
 
 FOLDER = pathlib.Path(__file__).absolute().parent / "exported_by_jax"
 NAMES = sorted(archive.stem for archive in FOLDER.glob("*.zip"))
@@ -78,6 +79,14 @@ def test_calls_inlined(name: str, outcomes: dict[str, Outcome]) -> None:
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ERRORS])
 def test_no_second_order(name: str, outcomes: dict[str, Outcome]) -> None:
     assert SECOND_ERROR in outcomes[name].result["second_error"]
+
+
+@pytest.mark.parametrize("language", PROGRAMS)
+def test_languages(language: str, outcomes: dict[str, Outcome]) -> None:
+    chosen = [outcome for name, outcome in outcomes.items() if name not in ERRORS]
+    program = find_program(PROGRAMS[language])
+    for outcome in run_program(chosen, program, os.environ["PARITY_LIBRARY"]):
+        check(outcome, outcome.result["first"], outcome.result.get("error"), None)
 
 
 def check(outcome: Outcome, found: Any, error: str | None, expected_error: str | None) -> None:

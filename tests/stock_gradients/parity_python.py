@@ -99,7 +99,7 @@ def prepare(case: "Case") -> dict[str, Any]:
         )
     task = {
         "id": case.id,
-        "graph": graph_def.SerializeToString(),
+        "graph": _for_client(graph_def),
         "feeds": feeds,
         "ys": [y.name for y in ys],
         "xs": [f"{names[i]}:0" for i in wrt],
@@ -113,9 +113,19 @@ def prepare(case: "Case") -> dict[str, Any]:
         "needs_grappler": config is not _UNOPTIMIZED,
     }
     if function_runtime is not None:
-        task["function_runtime"] = function_runtime.SerializeToString()
+        task["function_runtime"] = _for_client(function_runtime)
         task["function_gradients"] = [f"{_GRADIENT}:{i}" for i in wrt]
     return task
+
+
+def _for_client(graph_def: graph_pb2.GraphDef) -> bytes:
+    """The graph, serialized, without the gradients that only Python's side takes
+    (old_ops.with_gradient)."""
+    functions = graph_def.library.function
+    for node in (*graph_def.node, *(node for f in functions for node in f.node_def)):
+        if "_gradient_op_type" in node.attr:
+            del node.attr["_gradient_op_type"]
+    return graph_def.SerializeToString()
 
 
 def _with_symbolic_gradient(

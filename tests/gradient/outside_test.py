@@ -65,7 +65,7 @@ MISTAKES = {
     "ReturnsTwice": "returns a second time",
     "ReturnsNothing": "returns nothing",
     "ReturnsTooMuch": "returns 2 gradients for the 1 inputs",
-    "ReturnsAnotherType": "input 0 'x' has type int64 where double is expected",
+    "ReturnsAnotherType": "input 0 'x' has type int64 where double, the input's type, is expected",
     "FloatConstant": "node 'Mul' of op Mul: .* DT_DOUBLE vs. DT_FLOAT",
     "UnknownOp": "'Nonexistent' of op Faulty>Nonexistent: the op is not registered",
     "UnknownNodeAttribute": "node 'Exp' of op Exp: the op has no attribute 'sharp",

@@ -4,6 +4,7 @@ errors where it was not. tests/models compares the gradients themselves with Pyt
 
 import ctypes
 import itertools
+import os
 import pathlib
 import subprocess
 import sys
@@ -106,7 +107,12 @@ def test_two_models_with_the_same_names(client: Client, tmp_path: pathlib.Path) 
         "t.save(pathlib.Path(sys.argv[1]), t.reversing(float(sys.argv[2])))"
     )
     for folder, factor in zip(models, ("-3", "5"), strict=True):
-        subprocess.run([sys.executable, "-c", script, folder, factor], check=True, cwd=HERE)
+        subprocess.run(
+            [sys.executable, "-c", script, folder, factor],
+            check=True,
+            cwd=HERE,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        )
     found = [
         {row[3] for row in tfe.describe_saved_model(m / "model") if row[0] == "gradient"}
         for m in models

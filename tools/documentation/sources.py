@@ -50,7 +50,7 @@ def pages(written: dict[str, str]) -> dict[str, str]:
             if not path.exists():
                 continue  # MkDocs reports it.
             made[page] = _content(path)
-            if page.endswith("README.md"):
+            if path.suffix == ".md" or page.endswith("README.md"):
                 pending[page] = made[page]
     return made
 

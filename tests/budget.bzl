@@ -66,7 +66,7 @@ CORE_SECONDS = {
     "//tests/models:jax_models_test": 20,
     "//tests/models:models_test": 148,
     "//tests/models:own_layers_test": 10,
-    "//tests/models:probability_test": 45,
+    "//tests/models:probability_test": 40,
     "//tests/new_op:building_test": 110,
     "//tests/python:cpu_loops_test": 31,
     "//tests/python:explain_test": 11,

@@ -3,6 +3,7 @@
 
 Environment:
   MODELS          The modules of the models, as a pattern
+  ONE_IN          Optional: one in so many models runs, others in each commit
   PARITY_LIBRARY  libtensorflow_ext.so
 """
 
@@ -84,7 +85,13 @@ MODULES = [
     for path in sorted(pathlib.Path(__file__).absolute().parent.glob(os.environ["MODELS"]))
     if not path.stem.endswith("_test")
 ]
-_MODELS = [m for module in MODULES for m in vars(module).values() if isinstance(m, Model)]
+_ONE_IN = int(os.environ.get("ONE_IN", "1"))
+_MODELS = [
+    m
+    for module in MODULES
+    for m in vars(module).values()
+    if isinstance(m, Model) and sampling.is_turn_of_commit(f"{m.name} model", _ONE_IN)
+]
 _ALL = [Case(model, dtype) for model in _MODELS for dtype in _types(model)]
 # The cases that this Keras cannot save.
 UNSAVED = [case for case in _ALL if lacking_layers() and case.dtype in case.model.newer_keras]

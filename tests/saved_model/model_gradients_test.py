@@ -18,6 +18,7 @@ from c_client import UNOPTIMIZED, Client, ClientError, Graph, tensorflow_dir
 from graph_api import GraphApi
 from tensorflow.core.framework import graph_pb2
 from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
+from with_gradients import TABLE, X, Y, gradient, reversing, save
 
 import tensorflow_ext as tfe
 from tensorflow_ext import raw_ops
@@ -26,34 +27,11 @@ from tensorflow_ext._runtime import _library
 API = GraphApi(str(_library.PATH))
 LIBRARY = ctypes.CDLL(str(_library.PATH))
 HERE = pathlib.Path(__file__).absolute().parent
-X = "serving_default_x:0"
-Y = "StatefulPartitionedCall:0"
 
 
 @pytest.fixture(scope="module")
 def client() -> Client:
     return Client(tensorflow_dir(), _library.PATH)
-
-
-def reversing(factor: float) -> Any:
-    @tf.custom_gradient
-    def reverse(x: tf.Tensor) -> Any:
-        return x * 1.0, lambda dy: dy * factor
-
-    return reverse
-
-
-def save(folder: pathlib.Path, function: Any, **options: Any) -> pathlib.Path:
-    module = tf.Module()
-    module.w = tf.Variable(2.0)
-    module.table = TABLE
-    spec = tf.TensorSpec([], name="x")
-    module.f = tf.function(lambda x: {"y": function(x * module.w)}, input_signature=[spec])
-    path = str(folder / "model")
-    tf.saved_model.save(
-        module, path, {"serving_default": module.f}, tf.saved_model.SaveOptions(**options)
-    )
-    return pathlib.Path(path)
 
 
 @pytest.fixture(scope="module")
@@ -64,12 +42,6 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 def meta_graph(model: pathlib.Path) -> meta_graph_pb2.MetaGraphDef:
     saved = saved_model_pb2.SavedModel.FromString((model / "saved_model.pb").read_bytes())
     return saved.meta_graphs[0]
-
-
-def gradient(graph: Graph) -> float:
-    (name,) = graph.gradients([Y], [X], [])
-    assert name is not None
-    return float(graph.run([name], {X: np.array(1, np.float32)})[0])
 
 
 def hand_over_folder(graph: Graph, folder: pathlib.Path, tag: str = "serve") -> None:
@@ -103,7 +75,7 @@ def test_two_models_with_the_same_names(client: Client, tmp_path: pathlib.Path) 
     """Such names count in each process that exports, so models share them."""
     models = [tmp_path / str(k) for k in range(2)]
     script = (
-        "import sys, pathlib; import model_gradients_test as t; pathlib.Path(sys.argv[1]).mkdir();"
+        "import sys, pathlib; import with_gradients as t; pathlib.Path(sys.argv[1]).mkdir();"
         "t.save(pathlib.Path(sys.argv[1]), t.reversing(float(sys.argv[2])))"
     )
     for folder, factor in zip(models, ("-3", "5"), strict=True):
@@ -232,60 +204,6 @@ def test_function_runtime(client: Client) -> None:
         graph.run(["dx:0"], {"x:0": one, "dy:0": one})
 
 
-class TestPrepared:
-    """python -m tensorflow_ext prepare"""
-
-    @pytest.fixture(scope="class")
-    @classmethod
-    def prepared(
-        cls, model: pathlib.Path, tmp_path_factory: pytest.TempPathFactory
-    ) -> pathlib.Path:
-        out = tmp_path_factory.mktemp("prepared") / "model"
-        command = [sys.executable, "-m", "tensorflow_ext", "prepare", str(model), "--out", str(out)]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-        assert done.stdout == "1 gradients of the model's own are ready for every client\n"
-        return out
-
-    def test_needs_no_call(self, client: Client, prepared: pathlib.Path) -> None:
-        assert gradient(client.load_saved_model(prepared, handed_over=False)) == -6
-
-    def test_tensorflow_reads_it_as_before(
-        self, model: pathlib.Path, prepared: pathlib.Path
-    ) -> None:
-        found = []
-        for folder in (model, prepared):
-            loaded = tf.saved_model.load(str(folder))
-            x = tf.constant(1.0)
-            with tf.GradientTape() as tape:
-                tape.watch(x)
-                y = loaded.f(x)["y"]
-            slopes = tape.gradient(y, [x, loaded.w])
-            found.append([float(y), *map(float, slopes)])
-            assert sorted(loaded.signatures) == ["serving_default"]
-        assert found[0] == found[1] == [2, -6, -3]
-
-    def test_again(self, prepared: pathlib.Path) -> None:
-        before = (prepared / "saved_model.pb").read_bytes()
-        tfe.prepare_saved_model(prepared)
-        first = (prepared / "saved_model.pb").read_bytes()
-        tfe.prepare_saved_model(prepared)
-        assert (prepared / "saved_model.pb").read_bytes() == first
-        assert len(first) == len(before)
-
-    def test_bad_input(self, model: pathlib.Path, tmp_path: pathlib.Path) -> None:
-        with pytest.raises(tf.errors.NotFoundError, match="expected a SavedModel"):
-            tfe.prepare_saved_model(tmp_path)
-        with pytest.raises(tf.errors.AlreadyExistsError, match="exists already"):
-            tfe.prepare_saved_model(model, tmp_path)
-        (tmp_path / "saved_model.pb").write_bytes(b"no model")
-        with pytest.raises(tf.errors.InvalidArgumentError, match="is not a SavedModel"):
-            tfe.prepare_saved_model(tmp_path)
-        command = [sys.executable, "-m", "tensorflow_ext", "prepare", str(tmp_path / "none")]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 1
-        assert "none/saved_model.pb is not there: expected a SavedModel" in done.stderr
-
-
 def test_bad_input(client: Client, model: pathlib.Path, tmp_path: pathlib.Path) -> None:
     graph = client.load_saved_model(model)
     with pytest.raises(ClientError, match="Could not find SavedModel"):
@@ -366,11 +284,6 @@ def looked_up(x: tf.Tensor) -> tf.Tensor:
         return x * 1.0, lambda dy: dy * tf.cast(size(table_handle=TABLE.resource_handle), dy.dtype)
 
     return of_table(x)
-
-
-TABLE = tf.lookup.StaticHashTable(
-    tf.lookup.KeyValueTensorInitializer(tf.constant(["factor"]), tf.constant([3.0])), 0.0
-)
 
 
 @pytest.mark.parametrize(

@@ -37,9 +37,12 @@ using tensorflow::StructuredValue;
 constexpr char kMainGraph[] = "";
 
 constexpr char kNotSaved[] =
-    "The model does not have this gradient. It was saved with "
-    "SaveOptions(experimental_custom_gradients=False), or the gradient was registered in Python "
-    "after it was saved: save it again with that option on, which is the default";
+    "The model does not have this gradient. TensorFlow does not save the gradients of functions "
+    "that "
+    "only a gradient calls, so some second orders are missing. If this is a first order, the model "
+    "was saved with SaveOptions(experimental_custom_gradients=False), or the gradient was "
+    "registered "
+    "in Python after it was saved: save it again with that option on, which is the default";
 
 // A tensor that a gradient captured: a tensor of a function, or a saved object.
 struct Captured {

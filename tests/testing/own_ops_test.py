@@ -28,7 +28,8 @@ with _GRAPH.as_default():
     tf.compat.v1.placeholder(tf.float32, [], name="x")
 _GRAPH_DEF = tf.constant(_GRAPH.as_graph_def().SerializeToString())
 tf.saved_model.save(tf.Module(), _FOLDER.name)
-OPTIONS["TfExt>DescribeSavedModel"] = {"inputs": [tf.constant(_FOLDER.name)]}
+for _op in ("DescribeSavedModel", "SavedModelGradients"):
+    OPTIONS[f"TfExt>{_op}"] = {"inputs": [tf.constant(_FOLDER.name)]}
 OPTIONS["TfExt>InlineCalls"] = {"inputs": [_GRAPH_DEF, tf.constant(["x:0"])]}
 # The op that describes a cluster's tasks.
 OPTIONS["TfExt>DescribeTask"] = {"inputs": [tf.constant(["Relu", "Your>Unknown"])]}

@@ -210,7 +210,8 @@ run_tests() {
   done
   # Some tests choose their cases by the commit, so that each change meets others (sampling.py).
   [[ $cached == auto ]] ||
-    arguments+=("--test_env=COMMIT=$(git rev-parse HEAD 2>/dev/null || true)")
+    arguments=("--test_env=COMMIT=$(git rev-parse HEAD 2>/dev/null || true)"
+      ${arguments[@]+"${arguments[@]}"})
   EVENTS=$(mktemp)
   trap 'rm -f "$EVENTS"' EXIT
   run_bazel test --keep_going --cache_test_results=$cached --build_event_json_file="$EVENTS" \

@@ -119,7 +119,7 @@ def run(arguments: argparse.Namespace) -> None:
     """The command `python -m tensorflow_ext prepare`."""
     rows = prepare_saved_model(arguments.model, arguments.out)
     missing = [row for row in rows if row[-1] == "missing"]
-    print(f"{len(rows) - len(missing)} gradients of the model's own are ready for every client")
+    print(f"gradients of the model that are ready for every client: {len(rows) - len(missing)}")
     for _, function, node, name, _ in missing:
         place = f"function {function}" if function else "the graph"
         print(

@@ -157,7 +157,7 @@ TFEXT_EXPORT int TfExt_CheckGradientShapes(int check);
  * _gradient_op_type, which tf.custom_gradient writes). If the graph does not have that gradient,
  * the gradients through the node are an error (FAILED_PRECONDITION), which says how to hand the
  * model over (saved_model/use_model_gradients.h). With `allow` 1 the op's own gradient is used
- * instead, which is another one; 0 turns this off and -1 changes nothing. Returns the previous
+ * instead, which differs; 0 turns this off and -1 changes nothing. Returns the previous
  * setting; at first it is 1 if TFEXT_ALLOW_MISSING_GRADIENTS is set in the environment (to anything
  * but 0), else 0. */
 TFEXT_EXPORT int TfExt_AllowMissingGradients(int allow);

@@ -24,6 +24,7 @@
 #include "tensorflow/core/protobuf/saved_object_graph.pb.h"
 #include "tensorflow/core/protobuf/saver.pb.h"
 #include "tensorflow_ext/saved_model/model_gradients.h"
+#include "tensorflow_ext/saved_model/read_meta_graph.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -225,10 +226,7 @@ class Describer {
       auto function = objects.concrete_functions().find(attribute->second.func().name());
       if (function == objects.concrete_functions().end()) continue;
       const auto& captured = function->second.bound_inputs();
-      int inputs = 0;
-      for (const std::string& input : node.input()) {
-        inputs += !absl::StartsWith(input, "^");
-      }
+      const int inputs = NumDataInputs(node);
       for (int i = 0; i < captured.size(); ++i) {
         const int input = inputs - captured.size() + i;
         if (input < 0 || captured[i] < 0 || captured[i] >= objects.nodes_size()) {

@@ -22,6 +22,7 @@
 #include "tensorflow/core/protobuf/saved_object_graph.pb.h"
 #include "tensorflow/core/protobuf/struct.pb.h"
 #include "tensorflow_ext/gradient/registry/named_gradient.h"
+#include "tensorflow_ext/saved_model/read_meta_graph.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -38,11 +39,10 @@ constexpr char kMainGraph[] = "";
 
 constexpr char kNotSaved[] =
     "The model does not have this gradient. TensorFlow does not save the gradients of functions "
-    "that "
-    "only a gradient calls, so some second orders are missing. If this is a first order, the model "
-    "was saved with SaveOptions(experimental_custom_gradients=False), or the gradient was "
-    "registered "
-    "in Python after it was saved: save it again with that option on, which is the default";
+    "that only a gradient calls, so some second orders are missing. If this is a first order, the "
+    "model was saved with SaveOptions(experimental_custom_gradients=False), or the gradient was "
+    "registered in Python after it was saved: save it again with that option on, which is the "
+    "default";
 
 // A tensor that a gradient captured: a tensor of a function, or a saved object.
 struct Captured {
@@ -200,8 +200,7 @@ class Finder {
                                           std::vector<int>* results) const {
     std::vector<const StructuredValue*> leaves;
     Flatten(signature, &leaves);
-    int inputs = 0;
-    for (const std::string& input : node.input()) inputs += !absl::StartsWith(input, "^");
+    const int inputs = NumDataInputs(node);
     for (size_t i = 0; i < leaves.size(); ++i) {
       if (IsNone(*leaves[i])) continue;
       if (leaves[i]->kind_case() == StructuredValue::kTypeSpecValue) {
@@ -236,9 +235,11 @@ class Finder {
     for (const Call& call : calls_[function]) {
       TF_ASSIGN_OR_RETURN(const std::string passed, Resolve(call.caller, captured, seen));
       if (passed.empty()) continue;
+      const std::string node = passed.substr(0, passed.rfind(':'));
       for (int i = call.first_argument; i < call.node->input_size(); ++i) {
         const int argument = i - call.first_argument;
         if (argument >= definition->signature().input_arg_size()) break;
+        if (!absl::StartsWith(call.node->input(i), node)) continue;
         TF_ASSIGN_OR_RETURN(const std::string input, Flat(call.caller, call.node->input(i)));
         if (input == passed) {
           return absl::StrCat(definition->signature().input_arg(argument).name(), ":0");

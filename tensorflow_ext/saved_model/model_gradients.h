@@ -25,8 +25,8 @@ struct ModelGradients {
   tensorflow::FunctionDefLibrary records;
 };
 
-// Finds them. A gradient that the model lacks has a `problem`. Error: kInvalidArgument, a function
-// of the model uses an op that is not registered.
+// Finds them. A gradient that the model lacks has a `problem`. Error: kNotFound, an op of the model
+// is not registered.
 absl::StatusOr<ModelGradients> FindModelGradients(const tensorflow::MetaGraphDef& meta_graph);
 
 // The records alone, as a serialized GraphDef without nodes.

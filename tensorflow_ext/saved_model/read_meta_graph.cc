@@ -5,7 +5,9 @@
 #include <limits>
 #include <unordered_set>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "tensorflow/cc/saved_model/reader.h"
@@ -46,6 +48,11 @@ absl::StatusOr<MetaGraphDef> ParseMetaGraph(const TF_Buffer* meta_graph_def) {
         missing ? "NULL" : absl::StrCat(meta_graph_def->length, " bytes of something else")));
   }
   return meta_graph;
+}
+
+int NumDataInputs(const tensorflow::NodeDef& node) {
+  return absl::c_count_if(node.input(),
+                          [](const std::string& input) { return !absl::StartsWith(input, "^"); });
 }
 
 }  // namespace tensorflow_ext

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "tensorflow/c/tf_buffer.h"
+#include "tensorflow/core/framework/node_def.pb.h"
 #include "tensorflow/core/protobuf/meta_graph.pb.h"
 
 namespace tensorflow_ext {
@@ -19,6 +20,9 @@ absl::StatusOr<tensorflow::MetaGraphDef> ReadMetaGraph(const std::string& folder
 
 // A buffer that holds a MetaGraphDef with a graph.
 absl::StatusOr<tensorflow::MetaGraphDef> ParseMetaGraph(const TF_Buffer* meta_graph_def);
+
+// The number of inputs of a node without its control inputs.
+int NumDataInputs(const tensorflow::NodeDef& node);
 
 }  // namespace tensorflow_ext
 

@@ -36,21 +36,14 @@ using tensorflow::shape_inference::ShapeHandle;
 
 namespace {
 
-constexpr char kDescribeSavedModel[] = "TfExt>DescribeSavedModel";
-constexpr char kSavedModelGradients[] = "TfExt>SavedModelGradients";
-
-absl::Status DescribeSavedModelShape(InferenceContext* c) {
-  ShapeHandle directory;
-  TF_RETURN_IF_ERROR(InferRank(c, kDescribeSavedModel, "directory", 0, 0, kScalar, &directory));
-  c->set_output(0, c->Vector(c->UnknownDim()));
-  return absl::OkStatus();
-}
-
-absl::Status SavedModelGradientsShape(InferenceContext* c) {
-  ShapeHandle directory;
-  TF_RETURN_IF_ERROR(InferRank(c, kSavedModelGradients, "directory", 0, 0, kScalar, &directory));
-  c->set_output(0, c->Scalar());
-  return absl::OkStatus();
+// The shape function of an op that reads the model in a folder; `rank` is that of its output.
+auto ShapeFn(const char* op, int rank) {
+  return [=](InferenceContext* c) -> absl::Status {
+    ShapeHandle directory;
+    TF_RETURN_IF_ERROR(InferRank(c, op, "directory", 0, 0, kScalar, &directory));
+    c->set_output(0, c->UnknownShapeOfRank(rank));
+    return absl::OkStatus();
+  };
 }
 
 }  // namespace
@@ -61,7 +54,7 @@ REGISTER_OP("TfExt>DescribeSavedModel")
     .Output("lines: string")
     .Attr("tags: list(string) = ['serve']")
     .SetIsStateful()
-    .SetShapeFn(DescribeSavedModelShape)
+    .SetShapeFn(ShapeFn("TfExt>DescribeSavedModel", 1))
     .Doc(R"doc(
 Lists the names of a SavedModel's signatures, variables and saver.
 
@@ -82,7 +75,7 @@ REGISTER_OP("TfExt>SavedModelGradients")
     .Output("graph_def: string")
     .Attr("tags: list(string) = ['serve']")
     .SetIsStateful()
-    .SetShapeFn(SavedModelGradientsShape)
+    .SetShapeFn(ShapeFn("TfExt>SavedModelGradients", 0))
     .Doc(R"doc(
 Gives the gradients that a SavedModel brings (tf.custom_gradient).
 

@@ -29,7 +29,7 @@ def prepared(model: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) -> p
     out = tmp_path_factory.mktemp("prepared") / "model"
     command = [sys.executable, "-m", "tensorflow_ext", "prepare", str(model), "--out", str(out)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert done.stdout == "1 gradients of the model's own are ready for every client\n"
+    assert done.stdout == "gradients of the model that are ready for every client: 1\n"
     return out
 
 

@@ -69,14 +69,12 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _gradients_of_model(folder: str) -> str:
     try:
-        rows = _saved_model.describe_saved_model(folder)
+        rows = [row for row in _saved_model.describe_saved_model(folder) if row[0] == "gradient"]
     except tf.errors.OpError as error:
         raise ExplainError(_node.one_line(error)) from None
     lines = [
         f"{name}: {state}, of node {node}" + (f" in function {function}" if function else "")
-        for kind, *fields in rows
-        if kind == "gradient"
-        for function, node, name, state in [fields]
+        for _, function, node, name, state in rows
     ]
     if not lines:
         return "the model brings no gradients: every node has the gradient of its op"

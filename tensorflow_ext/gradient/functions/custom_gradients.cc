@@ -8,10 +8,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "tensorflow/cc/framework/gradients.h"
+#include "tensorflow/core/common_runtime/function_def_utils.h"
 #include "tensorflow/core/framework/attr_value_util.h"
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/graph/tensor_id.h"
-#include "tensorflow_ext/gradient/define/node_attributes.h"
 #include "tensorflow_ext/gradient/expand/gradient_nodes.h"
 #include "tensorflow_ext/gradient/functions/function_builder.h"
 #include "tensorflow_ext/gradient/plan/plan.h"
@@ -19,8 +19,7 @@
 
 namespace tensorflow_ext {
 
-using tensorflow::AttrValue;
-using tensorflow::DataType;
+using tensorflow::AttrSlice;
 using tensorflow::DataTypeVector;
 using tensorflow::Edge;
 using tensorflow::FunctionBody;
@@ -47,11 +46,10 @@ constexpr char kCaptures[] = "captures";
 constexpr char kResults[] = "results";
 constexpr char kProblem[] = "problem";
 
-// An attribute of a node: the gradient function, with the number of captured tensors, the number of
-// outputs whose upstream gradients it takes, and the inputs that its results belong to.
+// An attribute of a node: the gradient function, with the number of captured tensors and the inputs
+// that its results belong to.
 constexpr char kAttached[] = "_tfext_gradient";
 constexpr char kNumCaptures[] = "captures";
-constexpr char kNumUpstream[] = "upstream";
 
 std::string RecordName(const std::string& function) {
   return absl::StrCat(function, "__custom_gradients");
@@ -64,7 +62,7 @@ void Set(const char* name, const T& value, NameAttrList* list) {
 
 template <typename T>
 absl::Status Get(const char* name, const NameAttrList& list, T* value) {
-  return tensorflow::GetNodeAttr(tensorflow::AttrSlice(&list.attr()), name, value);
+  return tensorflow::GetNodeAttr(AttrSlice(&list.attr()), name, value);
 }
 
 NameAttrList Encode(const CustomGradient& gradient) {
@@ -135,7 +133,6 @@ class Attacher {
     NameAttrList attached;
     attached.set_name(gradient.function);
     Set(kNumCaptures, static_cast<int>(captured.size()), &attached);
-    Set(kNumUpstream, num_upstream, &attached);
     if (node->type_string() == "IdentityN") {
       Set(kResults, gradient.results, &attached);
       return Replace(node, Inputs(*node), captured, attached);
@@ -173,7 +170,7 @@ class Attacher {
         found = nodes_.emplace(name, node).first;
       }
     }
-    if (found == nodes_.end() || id.index() >= found->second->num_outputs()) {
+    if (found == nodes_.end() || id.index() < 0 || id.index() >= found->second->num_outputs()) {
       return absl::NotFoundError(
           absl::StrCat("a gradient captured the tensor '", tensor, "', which is not there"));
     }
@@ -247,10 +244,9 @@ absl::Status AddCall(const Scope& scope, const Operation& op, const Outputs& ups
   gradients->assign(op.num_inputs(), tensorflow::NoGradient());
   NameAttrList attached;
   TF_RETURN_IF_ERROR(tensorflow::GetNodeAttr(op.node()->attrs(), kAttached, &attached));
-  int num_captures = 0, num_upstream = 0;
+  int num_captures = 0;
   std::vector<int> results;
   TF_RETURN_IF_ERROR(Get(kNumCaptures, attached, &num_captures));
-  TF_RETURN_IF_ERROR(Get(kNumUpstream, attached, &num_upstream));
   TF_RETURN_IF_ERROR(Get(kResults, attached, &results));
   const auto function = scope.graph()->flib_def().FindRecord(attached.name());
   if (!function) {
@@ -262,6 +258,15 @@ absl::Status AddCall(const Scope& scope, const Operation& op, const Outputs& ups
     types.push_back(result.type());
   }
   if (types.empty()) return absl::OkStatus();
+  const int num_upstream = function->fdef().signature().input_arg_size() - num_captures;
+  const auto is_input = [&](int i) { return i >= 0 && i < op.num_inputs(); };
+  // The attribute may come from a graph that another program wrote.
+  if (num_captures < 0 || num_captures > op.num_inputs() || num_upstream < 0 ||
+      num_upstream > op.num_outputs() || results.size() != types.size() ||
+      !std::all_of(results.begin(), results.end(), is_input)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "its attribute '", kAttached, "' does not fit the gradient '", attached.name(), "'"));
+  }
   TF_ASSIGN_OR_RETURN(const Outputs arguments,
                       Arguments(op, upstream, num_upstream, num_captures, nodes));
   NameAttrList f;
@@ -325,16 +330,20 @@ absl::Status CopyRecords(const FunctionLibraryDefinition& library,
   return absl::OkStatus();
 }
 
-absl::Status AttachGradients(const FunctionLibraryDefinition& library, const std::string& name,
-                             FunctionBody* body) {
-  const auto record = library.FindRecord(RecordName(name));
-  if (!record) return absl::OkStatus();
+absl::StatusOr<std::unique_ptr<FunctionBody>> BodyWithGradients(
+    const FunctionLibraryDefinition& library, const FunctionDef& definition,
+    const NameAttrList& function) {
+  std::unique_ptr<FunctionBody> body;
+  TF_RETURN_IF_ERROR(tensorflow::FunctionDefToBodyHelper(definition, AttrSlice(&function.attr()),
+                                                         &library, &body));
+  const auto record = library.FindRecord(RecordName(function.name()));
+  if (!record) return body;
   TF_ASSIGN_OR_RETURN(const auto gradients, GradientsOf(record->fdef()));
-  Attacher attacher(library, record->fdef(), body);
+  Attacher attacher(library, record->fdef(), body.get());
   for (const CustomGradient& gradient : gradients) {
     TF_RETURN_IF_ERROR(attacher.Attach(gradient));
   }
-  return absl::OkStatus();
+  return body;
 }
 
 absl::Status CheckNamedGradient(const Node& node) {

@@ -12,19 +12,22 @@
 // with such nodes a second one, its record. The record is never called. A function that is
 // differentiated or inlined looks for its record, and each of its nodes then becomes an IdentityN
 // that has the captured tensors as further inputs and names the gradient function
-// (AttachGradients). So nothing outside the graph is needed any more, and the node survives export,
-// import and inlining.
+// (BodyWithGradients). So nothing outside the graph is needed any more, and the node survives
+// export, import and inlining.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_FUNCTIONS_CUSTOM_GRADIENTS_H_
 #define TENSORFLOW_EXT_GRADIENT_FUNCTIONS_CUSTOM_GRADIENTS_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "tensorflow/cc/framework/ops.h"
 #include "tensorflow/cc/framework/scope.h"
 #include "tensorflow/core/common_runtime/function_body.h"
+#include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 #include "tensorflow_ext/gradient/graph/leading_to.h"
@@ -55,10 +58,11 @@ tensorflow::FunctionDef MakeRecord(const std::string& name,
 absl::Status CopyRecords(const tensorflow::FunctionLibraryDefinition& library,
                          tensorflow::FunctionLibraryDefinition* reachable);
 
-// Attaches to each node of `body`, the body of function `name`, the gradient in the function's
-// record, if `library` has one.
-absl::Status AttachGradients(const tensorflow::FunctionLibraryDefinition& library,
-                             const std::string& name, tensorflow::FunctionBody* body);
+// The body of `function`, whose definition in `library` is `definition`. Each node has the gradient
+// of the function's record attached, if `library` has a record.
+absl::StatusOr<std::unique_ptr<tensorflow::FunctionBody>> BodyWithGradients(
+    const tensorflow::FunctionLibraryDefinition& library, const tensorflow::FunctionDef& definition,
+    const tensorflow::NameAttrList& function);
 
 // kFailedPrecondition if the node names a gradient that is not attached, unless
 // AllowsMissingGradients().
@@ -67,7 +71,7 @@ absl::Status CheckNamedGradient(const tensorflow::Node& node);
 // The same for the nodes of `between` (Between of leading_to.h) whose gradients are needed.
 absl::Status CheckNamedGradients(const NodeSet& between);
 
-// True if AttachGradients attached a gradient to the node.
+// True if BodyWithGradients attached a gradient to the node.
 bool HasAttachedGradient(const tensorflow::Node& node);
 
 // Calls the attached gradient of `op`. A missing upstream gradient has no node.

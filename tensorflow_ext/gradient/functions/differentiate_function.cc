@@ -8,11 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "tensorflow/core/common_runtime/function_body.h"
-#include "tensorflow/core/common_runtime/function_def_utils.h"
 #include "tensorflow/core/framework/attr_value_util.h"
 #include "tensorflow/core/framework/graph_to_functiondef.h"
 #include "tensorflow/core/framework/types.h"
@@ -21,12 +19,12 @@
 #include "tensorflow_ext/gradient/functions/custom_gradients.h"
 #include "tensorflow_ext/gradient/functions/gradient_body.h"
 #include "tensorflow_ext/gradient/functions/inline_calls.h"
+#include "tensorflow_ext/gradient/functions/rerun.h"
 #include "tensorflow_ext/gradient/plan/plan.h"
 #include "tensorflow_ext/gradient/registry/named_gradient.h"
 
 namespace tensorflow_ext {
 
-using tensorflow::AttrSlice;
 using tensorflow::DataTypeVector;
 using tensorflow::FunctionBody;
 using tensorflow::FunctionDef;
@@ -62,28 +60,6 @@ absl::StatusOr<FunctionLibraryDefinition> Reachable(const FunctionLibraryDefinit
   return reachable;
 }
 
-// Refuses a function that has several implementations which draw different random numbers (the
-// sampler of gamma distributions in TensorFlow Probability). Grappler replaces the called one when
-// the session runs, but not the body that becomes a part of the gradient, so the gradient would
-// belong to other numbers than the output.
-absl::Status CheckImplementations(const FunctionLibraryDefinition& reachable) {
-  for (const std::string& name : reachable.ListFunctionNames()) {
-    const auto record = reachable.FindRecord(name);
-    if (record->fdef().attr().count("api_implements") == 0) continue;
-    for (const auto& node : record->fdef().node_def()) {
-      if (!absl::StartsWith(node.op(), "StatelessRandom")) continue;
-      return absl::UnimplementedError(absl::StrCat(
-          "the gradient runs function '", name, "' again, which draws random numbers (node '",
-          node.name(), "' of op ", node.op(),
-          "). TensorFlow may choose another implementation of it "
-          "when the session runs, which draws other numbers. A call that stands in no branch and "
-          "no loop runs "
-          "once if TfExt_InlineCalls puts its body into the graph first"));
-    }
-  }
-  return absl::OkStatus();
-}
-
 // Everything that a gradient depends on.
 std::string Key(const FunctionLibraryDefinition& reachable, const NameAttrList& function,
                 const DataTypeVector& upstream, const DataTypeVector& required) {
@@ -108,16 +84,14 @@ absl::StatusOr<FunctionWithGradients> Make(const FunctionLibraryDefinition& reac
                                            const NameAttrList& function, const std::string& key,
                                            const DataTypeVector& upstream,
                                            const DataTypeVector& required) {
-  std::unique_ptr<FunctionBody> body;
-  TF_RETURN_IF_ERROR(tensorflow::FunctionDefToBodyHelper(definition, AttrSlice(&function.attr()),
-                                                         &reachable, &body));
+  TF_RETURN_IF_ERROR(CheckImplementations(reachable));
+  TF_ASSIGN_OR_RETURN(const std::unique_ptr<FunctionBody> body,
+                      BodyWithGradients(reachable, definition, function));
   if (body->ret_nodes.size() != upstream.size()) {
     return absl::InvalidArgumentError(absl::StrCat("it has ", body->ret_nodes.size(),
                                                    " results where the node that calls it has ",
                                                    upstream.size()));
   }
-  TF_RETURN_IF_ERROR(CheckImplementations(reachable));
-  TF_RETURN_IF_ERROR(AttachGradients(reachable, function.name(), body.get()));
   TF_RETURN_IF_ERROR(InlineCalls(reachable, function.name(), body->graph));
   GradientBody gradient(reachable, function, *body, upstream, required);
   TF_RETURN_IF_ERROR(gradient.Build());

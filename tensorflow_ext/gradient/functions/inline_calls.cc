@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/common_runtime/function_body.h"
-#include "tensorflow/core/common_runtime/function_def_utils.h"
 #include "tensorflow/core/common_runtime/inline_function_utils.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/node_def_util.h"
@@ -16,7 +15,6 @@
 
 namespace tensorflow_ext {
 
-using tensorflow::AttrSlice;
 using tensorflow::FunctionBody;
 using tensorflow::FunctionLibraryDefinition;
 using tensorflow::Graph;
@@ -51,10 +49,8 @@ absl::Status InlineFrom(int first, const FunctionLibraryDefinition& library, Gra
     if (std::count(callers->begin(), callers->end(), name) > 0) {
       return absl::UnimplementedError(absl::StrCat("function '", name, "' calls itself"));
     }
-    std::unique_ptr<FunctionBody> body;
-    TF_RETURN_IF_ERROR(tensorflow::FunctionDefToBodyHelper(
-        record->fdef(), AttrSlice(&function.attr()), &library, &body));
-    TF_RETURN_IF_ERROR(AttachGradients(library, name, body.get()));
+    TF_ASSIGN_OR_RETURN(const std::unique_ptr<FunctionBody> body,
+                        BodyWithGradients(library, record->fdef(), function));
     // Places the body as TensorFlow does when it runs such a call.
     options.inlined_function_body_placer = node->IsPartitionedCall()
                                                ? InlinedFunctionBodyPlacer::MultiDevice()

@@ -52,7 +52,7 @@ bool OnlyReads(absl::string_view op) {
   return ops->count(op) > 0 || absl::StartsWith(op, "TensorArray");
 }
 
-// A module of JAX is a function of its inputs, although its op is stateful: JAX's random numbers
+// A JAX module is a pure function of its inputs, although its op is stateful: JAX's random numbers
 // have a key. Exceptions: effects that tokens order, such as prints, and StableHLO's `rng`, whose
 // name is in the serialized module ("rng_v1").
 bool IsPureModule(const NodeDef& node) {
@@ -132,17 +132,37 @@ std::set<std::string> Resources(const Node& node) {
   return names;
 }
 
+constexpr char kInlineFirst[] =
+    "A call that stands in no branch and no loop runs once if TfExt_InlineCalls puts its body into "
+    "the graph first";
+
 absl::Status Refuse(const Found& found, absl::string_view why) {
   const std::string where =
       found.function.empty() ? "" : absl::StrCat(" in function '", found.function, "'");
-  return absl::UnimplementedError(
-      absl::StrCat("The gradient runs the function again, but node '", found.node.name(),
-                   "' of op ", found.node.op(), where, " ", why,
-                   ". A call that stands in no branch and no loop runs once if "
-                   "TfExt_InlineCalls puts its body into the graph first"));
+  return absl::UnimplementedError(absl::StrCat("The gradient runs the function again, but node '",
+                                               found.node.name(), "' of op ", found.node.op(),
+                                               where, " ", why, ". ", kInlineFirst));
 }
 
 }  // namespace
+
+absl::Status CheckImplementations(const FunctionLibraryDefinition& functions) {
+  for (const std::string& name : functions.ListFunctionNames()) {
+    const auto record = functions.FindRecord(name);
+    if (record->fdef().attr().count("api_implements") == 0) continue;
+    for (const NodeDef& node : record->fdef().node_def()) {
+      if (!absl::StartsWith(node.op(), "StatelessRandom")) continue;
+      return absl::UnimplementedError(absl::StrCat(
+          "The gradient runs function '", name, "' again, which draws random numbers (node '",
+          node.name(), "' of op ", node.op(),
+          "). TensorFlow may choose another implementation of it when the session runs, which "
+          "draws "
+          "other numbers. ",
+          kInlineFirst));
+    }
+  }
+  return absl::OkStatus();
+}
 
 bool OnlyReports(const Node& node) { return Reports(node.type_string()); }
 

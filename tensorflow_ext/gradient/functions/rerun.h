@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/graph/graph.h"
 
 namespace tensorflow_ext {
@@ -24,6 +25,13 @@ bool OnlyReports(const tensorflow::Node& node);
 absl::Status CheckRunsAgain(const tensorflow::Graph& graph,
                             const std::vector<const tensorflow::Node*>& body,
                             const std::unordered_set<const tensorflow::Node*>& again);
+
+// Refuses functions that have several implementations which draw different random numbers
+// (api_implements; the sampler of gamma distributions in TensorFlow Probability). Grappler replaces
+// the called one when the session runs, but not a body that is a part of a gradient, so the
+// gradient would belong to other numbers than the output. Error: kUnimplemented, naming the
+// function.
+absl::Status CheckImplementations(const tensorflow::FunctionLibraryDefinition& functions);
 
 }  // namespace tensorflow_ext
 

@@ -35,10 +35,11 @@ absl::Status CheckNamesNoGradient(absl::string_view node, const tensorflow::Attr
   const std::string gradient = NamedGradient(attrs);
   if (gradient.empty() || AllowsMissingGradients()) return absl::OkStatus();
   const auto* problem = attrs.Find(kNamedGradientProblem);
-  return absl::FailedPreconditionError(absl::StrCat(
-      node, " names the gradient '", gradient, "' (tf.custom_gradient). ",
-      problem == nullptr ? kHandOver : problem->s(),
-      ". To use the op's own gradient, which is another one, set TFEXT_ALLOW_MISSING_GRADIENTS=1"));
+  return absl::FailedPreconditionError(
+      absl::StrCat(node, " names the gradient '", gradient, "' (tf.custom_gradient). ",
+                   problem == nullptr ? kHandOver : problem->s(),
+                   ". To use the op's own gradient instead, which differs, set "
+                   "TFEXT_ALLOW_MISSING_GRADIENTS=1"));
 }
 
 bool AllowsMissingGradients() { return Allowed().load(std::memory_order_relaxed) != 0; }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Python lets a node name another gradient than that of its op: tf.custom_gradient and
+// In Python, a node may name a gradient that replaces the one of its op: tf.custom_gradient and
 // gradient_override_map write the attribute `_gradient_op_type`. A client that used the op's own
-// gradient then would be wrong in silence.
+// gradient would be silently wrong.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_REGISTRY_NAMED_GRADIENT_H_
 #define TENSORFLOW_EXT_GRADIENT_REGISTRY_NAMED_GRADIENT_H_

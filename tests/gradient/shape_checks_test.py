@@ -305,7 +305,7 @@ def test_environment(value: str, on: bool) -> None:
     program = (
         "from tensorflow_ext import gradients; "
         "from tensorflow_ext._runtime import _shape_checks; "
-        f"assert bool(_shape_checks.ALWAYS) is {on}; "
+        f"assert _shape_checks.Due.always is {on}; "
         f"assert gradients.check_shapes(False) is {on}"
     )
     environment = {**os.environ, "TFEXT_CHECK_GRADIENTS": value}

@@ -159,27 +159,6 @@ def test_an_error_names_the_way_to_the_op(client: Client) -> None:
         derivative(graph)
 
 
-def draws(x: Any) -> Any:
-    return x * tf.random.normal(tf.shape(x), dtype=x.dtype)
-
-
-def draws_in_loop(x: Any) -> Any:
-    return tf.while_loop(lambda y: y[0] < 9.0, lambda y: draws(y), [x])[0]
-
-
-@pytest.mark.parametrize(
-    ("build", "where"),
-    [(draws, "In the gradient of function 'cond_true"), (draws_in_loop, "while_body")],
-)
-def test_a_draw_is_refused_with_the_fix(
-    client: Client, build: Callable[[Any], Any], where: str
-) -> None:
-    graph = imported(client, graph_of(lambda x: tf.cond(x[0] > 0, lambda: build(x), lambda: x)))
-    message = f"'cond' of op If.*{where}.*RandomStandardNormal.*stateless.*argument"
-    with pytest.raises(ClientError, match=message):
-        derivative(graph)
-
-
 def with_version_1(build: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """A StatelessIf of a function with control flow of TensorFlow 1."""
 

@@ -197,7 +197,9 @@ TFEXT_EXPORT void TfExt_AddGradients(TF_Graph* graph, const char* prefix, TF_Out
  *
  * Copies the nodes between a call and `outputs`, with the call's body in its place as plain nodes;
  * calls in the body are replaced too. Existing nodes do not change, so a session may already have
- * run (TF_LoadSessionFromSavedModel). An output that no call leads to stays as it is.
+ * run (TF_LoadSessionFromSavedModel). A call that XLA compiles stays a call. An output to which no
+ * call leads, nor a branch or loop that draws random numbers or updates variables, stays as it is;
+ * such branches and loops are copied.
  *
  * The gradient of a call (TF_AddGradients through PartitionedCall or StatefulPartitionedCall) runs
  * the function a second time. The gradient of `inlined` does not, which saves a forward pass. It

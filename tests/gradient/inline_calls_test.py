@@ -294,6 +294,12 @@ def test_the_op_matches_the_function() -> None:
     expected, names = _library.inline_calls(serialized, ["loss:0", "x:0"])
     assert graph_pb2.GraphDef.FromString(nodes.numpy()) == graph_pb2.GraphDef.FromString(expected)
     assert [name.decode() for name in inlined.numpy()] == names
+    # Rust's strings hold no bytes.
+    numbers, same = raw_ops.inline_calls(tf.io.decode_raw(serialized, tf.uint8), ["loss:0", "x:0"])
+    assert graph_pb2.GraphDef.FromString(
+        numbers.numpy().tobytes()
+    ) == graph_pb2.GraphDef.FromString(nodes.numpy())
+    np.testing.assert_array_equal(same, inlined)
     whole = imported(graph_pb2.GraphDef.FromString(serialized + nodes.numpy()))
     fetches = [names[0], gradient(whole, names[0])]
     check_one_draw(*whole.run(fetches, {"x:0": RANDOM_X}))

@@ -136,19 +136,21 @@ def test_the_draws_of_the_forward_pass(name: str) -> None:
     assert (name in ("case_1", "generator")) == np.array_equal(y, again)
 
 
-def of_nested() -> None:
-    tf.identity(nested(v1.placeholder(tf.float64, X.shape, name="x")), name="y")
+def of(name: str) -> None:
+    x = v1.placeholder(tf.float64, X.shape, name="x")
+    tf.identity(OF_DEGREE_ONE[name](x), name="y")
 
 
 def content(graph: Graph) -> tuple[node_def_pb2.NodeDef, set[str]]:
     """The call, and the names of the functions."""
     found = graph_pb2.GraphDef.FromString(graph.graph_def())
-    (call,) = (node for node in found.node if "PartitionedCall" in node.op)
+    (call,) = (node for node in found.node if node.op in ("StatefulPartitionedCall", "If", "While"))
     return call, {function.signature.name for function in found.library.function}
 
 
-def test_a_session_that_has_the_node() -> None:
-    graph = graph_of(of_nested)
+@pytest.mark.parametrize("name", ["nested", "then", "loop_of_branches", "compiled"])
+def test_a_session_that_has_the_node(name: str) -> None:
+    graph = graph_of(lambda: of(name))
     graph.run(["y:0"], {"x:0": X})
     before = content(graph)
     with client_error(FAILED_PRECONDITION, "RandomUniform.* a session has this .*InlineCalls"):
@@ -298,7 +300,7 @@ def test_what_cannot_return_more() -> None:
 
 
 def test_many_threads() -> None:
-    serialized = graph_def_of(of_nested).SerializeToString()
+    serialized = graph_def_of(lambda: of("nested")).SerializeToString()
 
     def differentiate() -> None:
         graph = CLIENT.import_graph(serialized)

@@ -188,6 +188,10 @@ absl::Status CheckImplementations(const FunctionLibraryDefinition& functions) {
   return absl::OkStatus();
 }
 
+bool CallsFunctions(const FunctionLibraryDefinition& library, const Node& node) {
+  return !CalledFunctions(node.def(), library).empty();
+}
+
 bool OnlyReports(const Node& node) { return Reports(node.type_string()); }
 
 StateOf::StateOf(const Graph& graph, const std::vector<const Node*>& body) : graph_(graph) {

@@ -19,6 +19,10 @@ namespace tensorflow_ext {
 // the same.
 bool OnlyReports(const tensorflow::Node& node);
 
+// True if the node calls functions, by its attributes or as its op.
+bool CallsFunctions(const tensorflow::FunctionLibraryDefinition& library,
+                    const tensorflow::Node& node);
+
 // The state that the nodes `body` of a graph read and write, also in the functions that they call.
 // Errors of its functions: kUnimplemented, naming the node and its op.
 class StateOf {

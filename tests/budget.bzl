@@ -7,6 +7,7 @@ others. `./run test --write-budget` writes the measured times.
 """
 
 CORE_SECONDS = {
+    "//bindings/java/tests:jar_test": 8,
     "//tests/addons:addons_test": 88,
     "//tests/addons:registration_test": 8,
     "//tests/addons:saved_model_test": 5,
@@ -47,7 +48,6 @@ CORE_SECONDS = {
     "//tests/gradient:gradient_test": 22,
     "//tests/gradient:heart_test": 3,
     "//tests/gradient:outside_test": 3,
-    "//tests/java:jar_test": 8,
     "//tests/kernels:broadcast_index_test": 9,
     "//tests/kernels:elementary_test": 5,
     "//tests/kernels:elementary_values_test": 4,

@@ -15,7 +15,7 @@ def test_the_commands_of_the_page(tmp_path: pathlib.Path) -> None:
     page = (_ROOT / "docs" / "cpp.md").read_text()
     found = re.search(r"## Set-up\n.*?```text\n(.*?)```", page, re.DOTALL)
     assert found is not None
-    shutil.copy(_ROOT / "examples" / "cpp" / "first_gradient.cc", tmp_path)
+    shutil.copy(_ROOT / "bindings/cxx/examples/first_gradient.cc", tmp_path)
     path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
     done = subprocess.run(
         ["bash", "-eu", "-c", found[1]],

@@ -10,7 +10,7 @@ import pytest
 from calls import Call, calls, faults, has_no_function
 from tensorflow.core.framework import graph_pb2, types_pb2
 
-from tensorflow_ext._typed_wrappers import command, op_interface
+from tensorflow_ext_codegen import op_interface, wrappers
 
 PROGRAMS = dict(pair.split("=") for pair in os.environ["PROGRAMS"].split())
 KINDS_PROGRAMS = dict(pair.split("=") for pair in os.environ["KINDS_PROGRAMS"].split())
@@ -33,7 +33,7 @@ def _graph(program: str, folder: pathlib.Path, *further_libraries: str) -> graph
 
 def _calls(*libraries: str) -> list[Call]:
     """Calls of the ops of these libraries, or of this library's own."""
-    return calls(op_interface.describe_all(command.read_op_defs(libraries)))
+    return calls(op_interface.describe_all(wrappers.read_op_defs(libraries)))
 
 
 @pytest.mark.parametrize("language", PROGRAMS)

@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 
+import commands
 import pytest
 from calls import Call, calls, faults, has_no_function
 from tensorflow.core.framework import graph_pb2, types_pb2
@@ -21,13 +22,7 @@ WITHOUT_FUNCTIONS = {"Go"}
 def _graph(program: str, folder: pathlib.Path, *further_libraries: str) -> graph_pb2.GraphDef:
     """The graph that a program makes of its ops."""
     out = folder / "graph"
-    done = subprocess.run(
-        [program, os.environ["LIBRARY"], *further_libraries, out],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"{program}:\n{done.stderr[-4000:]}"
+    commands.run(program, os.environ["LIBRARY"], *further_libraries, out)
     return graph_pb2.GraphDef.FromString(out.read_bytes())
 
 

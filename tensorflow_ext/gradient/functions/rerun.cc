@@ -27,8 +27,8 @@ namespace {
 bool Reports(absl::string_view op) { return op == "Assert" || op == "PrintV2"; }
 
 // Ops that are stateful by their OpDef but give the same value in every run unless something
-// writes. They read, or they pass on their input and look at it. A TensorArray is a new one in
-// every run.
+// writes. They read, they pass on their input and look at it, they ask for a property of the
+// device, or they make a dataset of their inputs. A TensorArray is a new one in every run.
 bool OnlyReads(absl::string_view op) {
   static const auto* ops = new std::set<absl::string_view>{"HashTableV2",
                                                            "LookupTableFindV2",
@@ -40,6 +40,8 @@ bool OnlyReads(absl::string_view op) {
                                                            "VariableShape",
                                                            "VarIsInitializedOp",
                                                            "LookupTableExportV2",
+                                                           "MutableDenseHashTableV2",
+                                                           "MutableHashTableOfTensorsV2",
                                                            "MutableHashTableV2",
                                                            "ReadVariableXlaSplitND",
                                                            "CheckNumerics",
@@ -48,8 +50,32 @@ bool OnlyReads(absl::string_view op) {
                                                            "DebugIdentityV3",
                                                            "DeepCopy",
                                                            "GuaranteeConst",
-                                                           "Print"};
+                                                           "Print",
+                                                           "DeviceIndex",
+                                                           "StatelessRandomGetAlg",
+                                                           "DatasetToSingleElement",
+                                                           "RangeDataset",
+                                                           "TensorDataset",
+                                                           "TensorSliceDataset"};
   return ops->count(op) > 0 || absl::StartsWith(op, "TensorArray");
+}
+
+// Ops whose attributes turn off what makes their values differ: Empty with `init` gives zeros, and
+// CudnnRNN, its versions and their gradients draw random numbers only for dropout.
+bool IsMadeDeterministic(const NodeDef& node) {
+  const auto attribute = [&](const char* name) {
+    const auto found = node.attr().find(name);
+    return found == node.attr().end() ? nullptr : &found->second;
+  };
+  if (node.op() == "Empty") {
+    const auto* init = attribute("init");
+    return init != nullptr && init->b();
+  }
+  if (absl::StartsWith(node.op(), "CudnnRNN")) {
+    const auto* dropout = attribute("dropout");
+    return dropout == nullptr || dropout->f() == 0;
+  }
+  return false;
 }
 
 // A JAX module is a pure function of its inputs, although its op is stateful: JAX's random numbers
@@ -98,7 +124,8 @@ class StateFinder {
         if (auto found = Find(inner, called)) return found;
       }
     }
-    if (!functions.empty() || OnlyReads(node.op()) || Reports(node.op()) || IsPureModule(node)) {
+    if (!functions.empty() || OnlyReads(node.op()) || Reports(node.op()) || IsPureModule(node) ||
+        IsMadeDeterministic(node)) {
       return std::nullopt;
     }
     const tensorflow::OpDef* op_def = nullptr;

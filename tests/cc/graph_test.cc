@@ -55,16 +55,24 @@ void CheckError(const absl::Status& status, absl::StatusCode code, const std::st
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kUnimplemented = absl::StatusCode::kUnimplemented;
 
-// The value at x = `at` of a double tensor that has one element.
-double Run(const Scope& scope, const Output& tensor, double at) {
+// The values of one run at x = `at` of double tensors that have one element.
+std::vector<double> Run(const Scope& scope, const Outputs& tensors, double at) {
   tensorflow::GraphDef graph_def;
   Check(scope.ToGraphDef(&graph_def));
   const std::unique_ptr<tensorflow::Session> session(
       tensorflow::NewSession(tensorflow::SessionOptions()));
   Check(session->Create(graph_def));
+  std::vector<std::string> names;
+  for (const Output& tensor : tensors) names.push_back(tensor.name());
   std::vector<Tensor> fetched;
-  Check(session->Run({{"x", Tensor(at)}}, {tensor.name()}, {}, &fetched));
-  return fetched[0].flat<double>()(0);
+  Check(session->Run({{"x", Tensor(at)}}, names, {}, &fetched));
+  std::vector<double> values;
+  for (const Tensor& tensor : fetched) values.push_back(tensor.flat<double>()(0));
+  return values;
+}
+
+double Run(const Scope& scope, const Output& tensor, double at) {
+  return Run(scope, Outputs{tensor}, at)[0];
 }
 
 void CheckNear(double found, double expected, const std::string& what) {
@@ -217,18 +225,23 @@ void Loops() {
 
 // ----- InlineCalls. -----
 
-// A call of the function sin(x) x.
-Output CallWave(const Scope& scope, const Output& x) {
+// A call of a function of x by the op `op`.
+Output Call(const Scope& scope, const char* op, const char* name, const Output& x) {
   tensorflow::NameAttrList function;
-  function.set_name("Wave");
+  function.set_name(name);
   tensorflow::Node* node = nullptr;
-  Check(tensorflow::NodeBuilder(scope.GetUniqueNameForOp("call"), "PartitionedCall")
+  Check(tensorflow::NodeBuilder(scope.GetUniqueNameForOp("call"), op)
             .Input(std::vector<tensorflow::NodeBuilder::NodeOut>{{x.node(), x.index()}})
             .Attr("Tout", tensorflow::DataTypeVector{DT_DOUBLE})
             .Attr("f", function)
             .Finalize(scope.graph(), &node));
   Check(scope.DoShapeInference(node));
   return Output(node, 0);
+}
+
+// A call of the function sin(x) x.
+Output CallWave(const Scope& scope, const Output& x) {
+  return Call(scope, "PartitionedCall", "Wave", x);
 }
 
 double Wave(double x) { return std::sin(x) * x; }
@@ -266,6 +279,24 @@ void InlinedCalls() {
   Outputs untouched = {y};
   CheckError(tensorflow_ext::InlineCalls(scope, {Output(x.node(), 3)}, &untouched), kInvalid, "");
   Check(untouched == Outputs{y}, "nothing is given back after an error");
+}
+
+// The gradient of x r belongs to the r of the same run.
+void Draws() {
+  tensorflow::FunctionDefLibrary library;
+  *library.add_function() = tensorflow::FunctionDefHelper::Create(
+      "Noisy", {"x: double"}, {"y: double"}, {},
+      {{{"shape"}, "Shape", {"x"}, {{"T", DT_DOUBLE}}},
+       {{"r"}, "RandomUniform", {"shape:output"}, {{"T", DT_INT32}, {"dtype", DT_DOUBLE}}},
+       {{"product"}, "Mul", {"x", "r:output"}, {{"T", DT_DOUBLE}}}},
+      {{"y", "product:z"}});
+  const Scope scope = Scope::NewRootScope();
+  Check(scope.graph()->AddFunctionLibrary(library));
+  const Output x = Placeholder(scope, "x");
+  const Output y = Call(scope, "StatefulPartitionedCall", "Noisy", x);
+  const Output gradient = Gradients(scope, {y}, {x})[0];
+  const std::vector<double> values = Run(scope, Outputs{y, gradient}, 3);
+  CheckNear(values[0], 3 * values[1], "y");
 }
 
 // ----- Gradients that a model brings. (tests/models has models that bring some.) -----
@@ -370,6 +401,7 @@ int main() {
   WrongTensors();
   Loops();
   InlinedCalls();
+  Draws();
   ModelsWithoutGradients();
   OutputsAndAttributes();
   WrongUse();

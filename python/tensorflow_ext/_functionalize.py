@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loops of TensorFlow 1, which become While ops."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import tensorflow as tf
 from tensorflow.core.framework import graph_pb2, node_def_pb2, variable_pb2
@@ -9,7 +9,7 @@ from tensorflow.core.protobuf import meta_graph_pb2
 
 from tensorflow_ext._runtime import _library
 
-# What tf.compat.v1 knows of its loops and branches; the names in it are gone.
+# Collections in which tf.compat.v1 describes loops and branches; the names in them are gone.
 _CONTEXTS = ("cond_context", "while_context")
 # Collections of nodes that initialize a model.
 _INITIALIZERS = (
@@ -51,28 +51,36 @@ def functionalize_graph_def(
     return graph_pb2.GraphDef.FromString(content)
 
 
-def loops(graph_def: graph_pb2.GraphDef) -> list[list[str]]:
-    """The rows ["loop", FUNCTION, NAME] of the loops of TensorFlow 1 in a graph."""
+def loops(
+    graph_def: graph_pb2.GraphDef, outputs: Sequence[str] | None = None
+) -> tuple[list[list[str]], list[list[str]]]:
+    """Describes what `functionalize_graph_def` does with these arguments.
 
-    def names(nodes: Iterable[node_def_pb2.NodeDef]) -> Iterator[str]:
+    Returns:
+      The rows ["loop", FUNCTION, NAME] of the loops of TensorFlow 1, and ["removed", "", NODE] of
+      the nodes that are left out.
+    """
+
+    def names(nodes: Iterable[node_def_pb2.NodeDef]) -> list[str]:
         entries = [node for node in nodes if node.op in ("Enter", "RefEnter")]
-        return iter(sorted({node.attr["frame_name"].s.decode() for node in entries}))
+        return sorted({node.attr["frame_name"].s.decode() for node in entries})
 
-    rows = [["loop", "", name] for name in names(graph_def.node)]
+    removed = [] if outputs is None else _not_leading_to(graph_def, outputs)
+    gone = set(removed)
+    rows = [["loop", "", name] for name in names(n for n in graph_def.node if n.name not in gone)]
     for function in graph_def.library.function:
         rows += [["loop", function.signature.name, name] for name in names(function.node_def)]
-    return rows
+    return rows, [["removed", "", name] for name in removed]
 
 
 def functionalize_meta_graph(meta_graph: meta_graph_pb2.MetaGraphDef) -> list[list[str]]:
     """Turns the loops of a model's graph into While ops.
 
     Returns:
-      The rows of `loops`, and ["removed", "", NODE] for the nodes that only gradients from Python
-      needed.
+      The rows of `loops`. Nodes are left out only if the graph has gradients from Python.
     """
     before = meta_graph.graph_def
-    rows = loops(before)
+    rows, removed = loops(before)
     if not rows:
         return []
     try:
@@ -81,18 +89,18 @@ def functionalize_meta_graph(meta_graph: meta_graph_pb2.MetaGraphDef) -> list[li
         if not any(node.op.startswith("TensorArrayGrad") for node in before.node):
             raise
         needed = sorted(_needed(meta_graph))
+        rows, removed = loops(before, needed)
         after = functionalize_graph_def(before, needed)
-        rows += [["removed", "", name] for name in _not_leading_to(before, needed)]
     names = {node.name for node in after.node}
     missing = sorted(name for name in _needed(meta_graph) if name.split(":")[0] not in names)
     if missing:
         raise tf.errors.UnimplementedError(
             None, None, f"tensor '{missing[0]}' of a signature is in a loop of TensorFlow 1"
         )
-    if any(not function for _, function, _ in rows):
+    if any(not function for _, function, _ in rows + removed):
         _clean_collections(meta_graph, names)
     before.CopyFrom(after)
-    return rows
+    return rows + removed
 
 
 def _not_leading_to(graph_def: graph_pb2.GraphDef, ends: Iterable[str]) -> list[str]:

@@ -55,9 +55,9 @@ def prepare_saved_model(
     """Makes a SavedModel ready for every client.
 
     It writes into the model which gradients its nodes have (`tf.custom_gradient`), so that clients
-    in C, C++, Go, Rust and Java need no call to use these. It turns loops of TensorFlow 1 into While
-    ops, which have a gradient (`functionalize_graph_def`). TensorFlow reads the model as before, and
-    its signatures give the same values.
+    in C, C++, Go, Rust and Java need no call to use these. It turns loops of TensorFlow 1 into
+    While ops, which have a gradient (`functionalize_graph_def`). TensorFlow reads the model as
+    before, and its signatures give the same values.
 
     Args:
       directory: A folder with a saved_model.pb.
@@ -119,7 +119,8 @@ def _prepare_graph_def(
     functional = _functionalize.functionalize_graph_def(graph_def, outputs)
     target = path if out is None else pathlib.Path(out)
     _write(target, functional.SerializeToString(deterministic=True))
-    return _functionalize.loops(graph_def)
+    rows, removed = _functionalize.loops(graph_def, outputs)
+    return rows + removed
 
 
 def _write(path: pathlib.Path, content: bytes) -> None:
@@ -178,7 +179,7 @@ def run(arguments: argparse.Namespace) -> None:
     if loops or path.is_file():
         print(f"loops of TensorFlow 1 that became While ops: {loops}")
     if removed:
-        print(f"nodes removed, because only gradients from Python need them: {len(removed)}")
+        print(f"nodes removed, because no output needs them: {len(removed)}")
 
 
 def _print_missing(rows: list[list[str]]) -> None:

@@ -28,9 +28,8 @@ using tensorflow::NodeDef;
 using tensorflow::TensorId;
 
 absl::Status NoOutput(const std::string& output, const char* expected) {
-  return absl::InvalidArgumentError(absl::StrCat("outputs: '", output,
-                                                 "' is no tensor and no node of the graph; ",
-                                                 "expected ", expected));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "outputs: '", output, "' is no tensor and no node of the graph; ", "expected ", expected));
 }
 
 // kInvalidArgument if the node has no output of that index. Functions called by name are not
@@ -99,9 +98,9 @@ absl::StatusOr<std::string> Functionalize(const void* bytes, size_t length, cons
   GraphDef graph;
   if (bytes == nullptr || length > std::numeric_limits<int>::max() ||
       !graph.ParseFromArray(bytes, static_cast<int>(length))) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "graph_def: expected a serialized tensorflow.GraphDef, got ",
-        bytes == nullptr ? "NULL" : absl::StrCat(length, " bytes of something else")));
+    return absl::InvalidArgumentError(
+        absl::StrCat("graph_def: expected a serialized tensorflow.GraphDef, got ",
+                     bytes == nullptr ? "NULL" : absl::StrCat(length, " bytes of something else")));
   }
   const std::vector<std::string> kept =
       absl::StrSplit(outputs == nullptr ? "" : outputs, '\n', absl::SkipEmpty());

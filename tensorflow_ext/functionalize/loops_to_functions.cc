@@ -27,6 +27,7 @@
 #include "tensorflow/core/platform/errors.h"
 #include "tensorflow_ext/functionalize/tensor_arrays.h"
 #include "tensorflow_ext/functionalize/while_nodes.h"
+#include "tensorflow_ext/gradient/graph/leading_to.h"
 
 namespace tensorflow_ext {
 
@@ -76,7 +77,7 @@ class LoopConverter {
     GraphDef nodes;
     nodes.Swap(graph_);
     graph_->mutable_library()->Swap(nodes.mutable_library());
-    TF_ASSIGN_OR_RETURN(const std::unique_ptr<Graph> graph, Convert(std::move(nodes)));
+    TF_ASSIGN_OR_RETURN(const std::unique_ptr<Graph> graph, Convert(std::move(nodes), {}));
     GraphDef converted;
     graph->ToGraphDef(&converted);
     converted.mutable_library()->Swap(graph_->mutable_library());
@@ -95,13 +96,17 @@ class LoopConverter {
     GraphDef nodes;
     body->graph->ToGraphDef(&nodes);
     nodes.clear_library();
-    TF_ASSIGN_OR_RETURN(const std::unique_ptr<Graph> graph, Convert(std::move(nodes)));
+    std::set<std::string> must_run;
+    for (const auto& [name, node] : function->control_ret()) must_run.insert(node);
+    TF_ASSIGN_OR_RETURN(const std::unique_ptr<Graph> graph, Convert(std::move(nodes), must_run));
 
+    // A node in a loop must run, so the loop must.
+    std::set<std::string> names;
+    for (const Node* node : graph->op_nodes()) names.insert(node->name());
     std::map<std::string, std::string> control_results;  // by the name of the node
     for (const auto& [name, node] : function->control_ret()) {
-      const auto kept = absl::c_any_of(graph->op_nodes(),
-                                       [&](const Node* other) { return other->name() == node; });
-      if (kept) control_results[node] = name;
+      const std::string& place = names.count(node) > 0 ? node : outer_loops_[node];
+      if (names.count(place) > 0) control_results.emplace(place, name);
     }
     FunctionDef converted;
     TF_RETURN_IF_ERROR(tensorflow::GraphToFunctionDef(
@@ -132,8 +137,7 @@ class LoopConverter {
     }
     google::protobuf::Map<std::string, std::string> results;
     for (int i = 0; i < signature->output_arg_size(); ++i) {
-      results[old_signature.output_arg(i).name()] =
-          now->ret().at(signature->output_arg(i).name());
+      results[old_signature.output_arg(i).name()] = now->ret().at(signature->output_arg(i).name());
     }
     now->mutable_ret()->swap(results);
     // Some control outputs may be gone: ops of TensorArrays have side effects, those of lists none.
@@ -150,28 +154,30 @@ class LoopConverter {
     return absl::OkStatus();
   }
 
-  // The nodes without loops of TensorFlow 1.
-  absl::StatusOr<std::unique_ptr<Graph>> Convert(GraphDef nodes) {
+  // The nodes without loops of TensorFlow 1. `must_run`: nodes whose side effects a function has.
+  absl::StatusOr<std::unique_ptr<Graph>> Convert(GraphDef nodes,
+                                                 const std::set<std::string>& must_run) {
     TF_RETURN_IF_ERROR(TensorArraysToLists(&nodes));
     auto graph = std::make_unique<Graph>(library_);
     tensorflow::GraphConstructorOptions options;
     options.allow_internal_ops = true;  // the arguments and results of functions
-    TF_RETURN_IF_ERROR(
-        tensorflow::ConvertGraphDefToGraph(options, std::move(nodes), graph.get()));
+    TF_RETURN_IF_ERROR(tensorflow::ConvertGraphDefToGraph(options, std::move(nodes), graph.get()));
     tensorflow::FixupSourceAndSinkEdges(graph.get());
     std::vector<ControlFlowInfo> places;
     std::vector<std::string> unreachable;
     TF_RETURN_IF_ERROR(tensorflow::BuildControlFlowInfo(graph.get(), &places, &unreachable));
     if (!unreachable.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "node '", unreachable[0], "' is part of a loop that nothing enters; expected an Enter "
-          "node"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("node '", unreachable[0],
+                       "' is part of a loop that nothing enters; expected an Enter "
+                       "node"));
     }
     TF_RETURN_IF_ERROR(CheckLoops(*graph, places));
+    TF_RETURN_IF_ERROR(CheckSideEffects(*graph, places, must_run));
+    TF_RETURN_IF_ERROR(MoveControlInputs(graph.get(), places));
     TF_ASSIGN_OR_RETURN(const std::set<std::string> outside, KeepOutside(graph.get(), places));
     const absl::Status status = tensorflow::FunctionalizeControlFlow(
-        graph.get(), &library_,
-        [&](const Node* node) { return outside.count(node->name()) == 0; });
+        graph.get(), &library_, [&](const Node* node) { return outside.count(node->name()) == 0; });
     if (!status.ok()) {
       return tensorflow::errors::CreateWithUpdatedMessage(
           status, absl::StrCat("TensorFlow cannot turn a loop into functions: ", status.message()));
@@ -185,12 +191,21 @@ class LoopConverter {
     return graph;
   }
 
-  // Reads the settings of each loop. Errors: kInvalidArgument, a loop has no condition or no exit.
+  // Reads the settings of each loop. Errors: kInvalidArgument, a loop has no condition or no exit;
+  // kUnimplemented, a reference to a variable enters a loop.
   absl::Status CheckLoops(const Graph& graph, const std::vector<ControlFlowInfo>& places) {
     std::map<std::string, const Node*> frames, conditions, exits;
     for (const Node* node : graph.op_nodes()) {
       const std::string& frame = places[node->id()].frame_name;
-      if (node->IsEnter()) frames.emplace(frame, node);
+      if (node->IsEnter()) {
+        frames.emplace(frame, node);
+        if (tensorflow::IsRefType(node->output_type(0))) {
+          return absl::UnimplementedError(absl::StrCat(
+              "node '", node->name(), "' of op ", node->type_string(),
+              " takes a variable of TensorFlow 1 into a loop, which may assign it; expected its "
+              "value, or a resource variable (use_resource=True)"));
+        }
+      }
       if (node->IsExit()) exits.emplace(frame, node);
       if (node->IsLoopCond()) conditions.emplace(frame, node);
     }
@@ -199,13 +214,89 @@ class LoopConverter {
         if ((exit ? exits : conditions).count(frame) > 0) continue;
         return absl::InvalidArgumentError(
             absl::StrCat("loop '", frame, "', which node '", enter->name(), "' enters, has no ",
-                         exit ? "Exit" : "LoopCond", " node; expected one, as tf.while_loop has"));
+                         exit ? "Exit" : "LoopCond",
+                         " node; expected one, as tf.while_loop makes. Outputs in a loop cannot be "
+                         "kept"));
       }
       int parallel = 0;
       TF_RETURN_IF_ERROR(GetNodeAttr(enter->attrs(), "parallel_iterations", &parallel));
       parallel_iterations_[conditions[frame]->name()] = parallel;
     }
+    outer_loops_.clear();
+    for (const Node* node : graph.op_nodes()) {
+      const Node* enter = places[node->id()].frame;
+      if (enter->IsSource()) continue;
+      while (!places[enter->id()].parent_frame->IsSource()) {
+        enter = places[enter->id()].parent_frame;
+      }
+      outer_loops_[node->name()] = conditions[places[enter->id()].frame_name]->name();
+    }
     return absl::OkStatus();
+  }
+
+  // TensorFlow drops nodes of a loop that lead to no next iteration. Error: kUnimplemented, one of
+  // them has side effects.
+  static absl::Status CheckSideEffects(const Graph& graph,
+                                       const std::vector<ControlFlowInfo>& places,
+                                       const std::set<std::string>& must_run) {
+    std::vector<const Node*> ends;
+    for (const Node* node : graph.op_nodes()) {
+      if (node->IsNextIteration() || node->IsLoopCond()) ends.push_back(node);
+    }
+    const NodeSet leading = LeadingTo(ends, /*follow_controls=*/true);
+    for (const Node* node : graph.op_nodes()) {
+      if (must_run.count(node->name()) == 0 || places[node->id()].frame->IsSource()) continue;
+      if (leading.count(node) > 0 || !node->op_def().is_stateful()) continue;
+      return absl::UnimplementedError(
+          absl::StrCat("node '", node->name(), "' of op ", node->type_string(),
+                       " has side effects in a loop that does not wait for them; make a loop "
+                       "variable depend on it (tf.control_dependencies)"));
+    }
+    return absl::OkStatus();
+  }
+
+  // TensorFlow drops the control inputs of the nodes that it replaces. Those of Enter, LoopCond and
+  // NextIteration move to an Identity in front of the node. Error: kUnimplemented, another node of
+  // a loop has one.
+  static absl::Status MoveControlInputs(Graph* graph, std::vector<ControlFlowInfo>& places) {
+    const std::vector<Node*> nodes(graph->op_nodes().begin(), graph->op_nodes().end());
+    for (Node* node : nodes) {
+      std::vector<const Edge*> controls;
+      for (const Edge* edge : node->in_edges()) {
+        if (edge->IsControlEdge() && edge->src()->IsOp()) controls.push_back(edge);
+      }
+      if (controls.empty()) continue;
+      if (IsLoopVariable(*node)) {
+        return absl::UnimplementedError(
+            absl::StrCat("node '", node->name(), "' of op ", node->type_string(),
+                         " of a loop has the control input '", controls[0]->src()->name(),
+                         "'; expected none, as tf.while_loop makes none"));
+      }
+      if (!node->IsEnter() && !node->IsLoopCond() && !node->IsNextIteration()) continue;
+      const Edge* data = nullptr;
+      TF_RETURN_IF_ERROR(node->input_edge(0, &data));
+      tensorflow::NodeBuilder builder(graph->NewName(absl::StrCat(node->name(), "/after")),
+                                      "Identity");
+      builder.Input(data->src(), data->src_output()).Device(node->requested_device());
+      for (const Edge* edge : controls) builder.ControlInput(edge->src());
+      Node* after = nullptr;
+      TF_RETURN_IF_ERROR(builder.Finalize(graph, &after));
+      TF_RETURN_IF_ERROR(graph->UpdateEdge(after, 0, node, 0));
+      for (const Edge* edge : controls) graph->RemoveControlEdge(edge);
+      // The Identity is where the node's input is, which is outside the loop for an Enter.
+      places.resize(graph->num_node_ids());
+      const ControlFlowInfo& place = places[node->id()];
+      places[after->id()] = node->IsEnter() ? places[place.parent_frame->id()] : place;
+    }
+    return absl::OkStatus();
+  }
+
+  // True for the Merge, Switch and Exit of a loop's variable.
+  static bool IsLoopVariable(const Node& node) {
+    return node.IsExit() || absl::c_any_of(node.in_edges(), [&](const Edge* edge) {
+             return (node.IsMerge() && edge->src()->IsNextIteration()) ||
+                    (node.IsSwitch() && edge->src()->IsLoopCond());
+           });
   }
 
   // Prepares the graph around the loops. The results of loops get an Identity with the name of the
@@ -263,6 +354,8 @@ class LoopConverter {
   FunctionLibraryDefinition library_;
   std::set<std::string> old_functions_;
   std::map<std::string, int> parallel_iterations_;  // by the name of the condition
+  // The condition of the outermost loop around a node, of the last graph.
+  std::map<std::string, std::string> outer_loops_;
 };
 
 }  // namespace

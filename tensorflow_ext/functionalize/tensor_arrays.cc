@@ -51,8 +51,7 @@ const std::map<std::string, ArrayOp>& ArrayOps() {
 // The number of outputs by which a node passes its inputs on; 0 if it is another node.
 int NumPassedOn(const NodeDef& node) {
   static const auto* ops = new std::map<std::string, int>{
-      {"Enter", 1},    {"Exit", 1},          {"Identity", 1},
-      {"Merge", 1},    {"NextIteration", 1}, {"Switch", 2},
+      {"Enter", 1}, {"Exit", 1}, {"Identity", 1}, {"Merge", 1}, {"NextIteration", 1}, {"Switch", 2},
   };
   const auto found = ops->find(node.op());
   return found == ops->end() ? 0 : found->second;
@@ -123,10 +122,9 @@ class TensorArrayRewriter {
     const auto [found, is_new] = roles_.emplace(tensor, role);
     if (!is_new) {
       if (role.is_flow || found->second.array == role.array) return absl::OkStatus();
-      return absl::UnimplementedError(
-          absl::StrCat("node '", tensor.first, "': its output is the handle of TensorArray '",
-                       role.array->name(), "' or of '", found->second.array->name(),
-                       "'; expected one array"));
+      return absl::UnimplementedError(absl::StrCat(
+          "node '", tensor.first, "': its output is the handle of TensorArray '",
+          role.array->name(), "' or of '", found->second.array->name(), "'; expected one array"));
     }
     for (const auto& [node, input] : editor_.Uses(tensor)) {
       const auto op = ArrayOps().find(node->op());
@@ -219,7 +217,8 @@ class TensorArrayRewriter {
     DataType type;
     TF_RETURN_IF_ERROR(GetNodeAttr(*array, "dtype", &type));
     const PartialTensorShape shape = ShapeAttribute(*array, "element_shape");
-    editor_.Become(array, "TensorListReserve", {ShapeConstant(*array, size, DT_INT32, shape), size});
+    editor_.Become(array, "TensorListReserve",
+                   {ShapeConstant(*array, size, DT_INT32, shape), size});
     editor_.SetType(array, "element_dtype", type);
     editor_.SetType(array, "shape_type", DT_INT32);
     return absl::OkStatus();
@@ -271,8 +270,9 @@ class TensorArrayRewriter {
     PartialTensorShape shape = AnyLength(ElementShape(*node));
     if (!rest.unknown_rank()) shape = Merged(shape, PartialTensorShape({-1}).Concatenate(rest));
     const std::string element = ShapeConstant(*node, list, DT_VARIANT, shape);
-    const std::string lengths = Constant(*node, "leading_dims", list, DT_VARIANT,
-                                         tensorflow::Tensor(DT_INT64, tensorflow::TensorShape({0})));
+    const std::string lengths =
+        Constant(*node, "leading_dims", list, DT_VARIANT,
+                 tensorflow::Tensor(DT_INT64, tensorflow::TensorShape({0})));
     editor_.Become(node, "TensorListConcatV2", {list, element, lengths});
     editor_.SetType(node, "shape_type", DT_INT32);
     return absl::OkStatus();

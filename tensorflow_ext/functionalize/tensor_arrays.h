@@ -20,8 +20,8 @@ namespace tensorflow_ext {
 // The results are the same, except that a list permits what is an error of a TensorArray: to read
 // an element twice though the first read cleared it, or to write one twice.
 //
-// Errors: kUnimplemented, an op of a TensorArray has no counterpart (gradients that Python added), a
-// handle or a flow goes to a node that cannot take a list, or the flow of a write is used only to
+// Errors: kUnimplemented, an op of a TensorArray has no counterpart (gradients that Python added),
+// a handle or a flow goes to a node that cannot take a list, or the flow of a write is used only to
 // order other nodes. They name the node.
 absl::Status TensorArraysToLists(tensorflow::GraphDef* graph);
 

@@ -59,8 +59,7 @@ std::string Unique(std::string name, std::unordered_set<std::string>* names) {
 void MakeInt(int value, NodeDef* node) {
   node->set_op("Const");
   (*node->mutable_attr())["dtype"].set_type(DT_INT32);
-  tensorflow::Tensor(value).AsProtoTensorContent(
-      (*node->mutable_attr())["value"].mutable_tensor());
+  tensorflow::Tensor(value).AsProtoTensorContent((*node->mutable_attr())["value"].mutable_tensor());
 }
 
 // Adds the counter and the maximum number of iterations to a condition or a body.

@@ -12,6 +12,7 @@ import tensorflow as tf
 from c_client import Client, ClientError, Graph, tensorflow_dir
 from graph_api import GraphApi
 from old_loops import MODELS, SHAPE, v1
+from tensorflow.python.framework.graph_to_function_def import graph_to_function_def
 
 import tensorflow_ext as tfe
 from tensorflow_ext._runtime import _library
@@ -66,7 +67,7 @@ def test_gradients(client: Client, name: str) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["dynamic_lstm", "nested_maps", "branch_in_loop"])
+@pytest.mark.parametrize("name", ["scan", "branch_in_loop"])
 def test_python(name: str) -> None:
     """Python differentiates the result, to second order, as it does not the loops themselves."""
     old = old_loops.old(name)
@@ -180,6 +181,48 @@ def test_control_inputs_of_a_loop() -> None:
         v1.import_graph_def(tfe.functionalize_graph_def(graph_of(build)), name="")
         session.run("state/Assign")
         assert session.run("y:0") == 9
+
+
+def function_with_side_effects(waits: bool) -> Any:
+    """A call of a function that must run an assignment in its loop."""
+    with tf.Graph().as_default() as graph, old_loops.control_flow(1):
+        state = v1.get_variable("state", initializer=2.0, use_resource=True)
+
+        def body(i: Any, v: Any) -> Any:
+            add = state.assign_add(v, read_value=False)
+            with tf.control_dependencies([add] if waits else []):
+                return i + 1, v * 2.0
+
+        with tf.control_dependencies([state.assign(3.0)]):
+            results = v1.while_loop(lambda i, _: i < 3, body, [0, tf.constant(1.0)])
+        with tf.control_dependencies(results):
+            y = state.read_value()
+    function = graph_to_function_def(graph, graph.get_operations(), [], [y])
+    function.signature.name, function.signature.is_stateful = "f", True
+    (add,) = (node.name for node in function.node_def if node.op == "AssignAddVariableOp")
+    function.control_ret["add"] = add
+    function.signature.control_output.append("add")
+    graph_def = graph.as_graph_def()
+    del graph_def.node[:]
+    graph_def.library.function.append(function)
+    call = graph_def.node.add(name="y", op="StatefulPartitionedCall")
+    call.attr["Tin"].list.SetInParent()
+    call.attr["Tout"].list.type.append(tf.float32.as_datatype_enum)
+    call.attr["f"].func.name = "f"
+    return graph_def
+
+
+def test_side_effects_in_a_function(client: Client) -> None:
+    old = function_with_side_effects(waits=True)
+    functional = tfe.functionalize_graph_def(old)
+    (function,) = (f for f in functional.library.function if f.signature.name == "f")
+    assert function.signature == old.library.function[0].signature
+    assert dict(function.control_ret) == {"add": "while/LoopCond"}
+    for graph_def in (old, functional):
+        assert imported(client, graph_def).run(["y:0"], {}) == [10]
+    message = "function 'f': node 'while/.*' of op AssignAddVariableOp has side effects in a loop"
+    with pytest.raises(tf.errors.UnimplementedError, match=message):
+        tfe.functionalize_graph_def(function_with_side_effects(waits=False))
 
 
 def test_elements_that_were_never_written(client: Client) -> None:

@@ -5,7 +5,6 @@ import functools
 from collections.abc import Callable
 
 import kernels
-import limits
 import measure
 import numpy as np
 import pytorch
@@ -87,20 +86,8 @@ def _gradients(arguments: list[tf.Tensor]) -> list[measure.Result]:
         }
         torch_name, torch_gradient = _TORCH_GRADIENTS[name]
         rivals |= pytorch.contenders(torch_name, torch_gradient, arguments, (), side.work)
-        results += measure.compare(
-            f"activations, {kernels.MEGABYTES} MB float",
-            name,
-            side,
-            rivals,
-            rounds=11,
-            needs=_values(3),
-        )
+        results += kernels.compare("activations", name, side, rivals, 3)
     return results
-
-
-def _values(tensors: int) -> limits.Needs:
-    """The cost of reading or writing `tensors` tensors of kernels.ELEMENTS floats."""
-    return limits.Needs(tensors * kernels.ELEMENTS * 4)
 
 
 def _stock_swiglu(gate: tf.Tensor, value: tf.Tensor) -> tf.Tensor:
@@ -125,14 +112,7 @@ def _swiglu(upstream: tf.Tensor, inputs: list[tf.Tensor]) -> list[measure.Result
         rivals |= pytorch.contenders(
             f"silu(gate) * value, {how}", function, inputs, (0, 1), side.work, upstream
         )
-    return measure.compare(
-        f"activations, {kernels.MEGABYTES} MB float",
-        "SwiGlu, forward + backward",
-        side,
-        rivals,
-        rounds=11,
-        needs=_values(3 + 5),
-    )
+    return kernels.compare("activations", "SwiGlu, forward + backward", side, rivals, 3 + 5)
 
 
 def stock_rrelu(
@@ -147,24 +127,19 @@ def _rrelu(upstream: tf.Tensor, x: tf.Tensor) -> list[measure.Result]:
     results = []
     for case, by in measure.forward_and_backward(0):
         contender = functools.partial(measure.contender, inputs=[x], by=by, upstream=upstream)
+        side = contender(lambda x: tfe.rrelu(x, training=True, seed=(1, 2)))
         # Each mode uses its fastest generator.
-        results += measure.compare(
-            f"activations, {kernels.MEGABYTES} MB float",
-            f"Rrelu in training, {case}",
-            contender(lambda x: tfe.rrelu(x, training=True, seed=(1, 2))),
-            {
-                "where(x >= 0, x, slopes * x), tf.function": contender(
-                    functools.partial(stock_rrelu, algorithm="philox"), bar=1 / 1.5
-                ),
-                "where(x >= 0, x, slopes * x), jit_compile": contender(
-                    functools.partial(stock_rrelu, algorithm="threefry"),
-                    bar=1.0,
-                    mode="jit_compile",
-                ),
-            },
-            rounds=11,
-            needs=_values(2 + 3 * len(by)),
+        philox, threefry = (
+            functools.partial(stock_rrelu, algorithm=name) for name in ("philox", "threefry")
         )
+        rivals = {
+            "where(x >= 0, x, slopes * x), tf.function": contender(philox, bar=1 / 1.5),
+            "where(x >= 0, x, slopes * x), jit_compile": contender(
+                threefry, bar=1.0, mode="jit_compile"
+            ),
+        }
+        name, tensors = f"Rrelu in training, {case}", 2 + 3 * len(by)
+        results += kernels.compare("activations", name, side, rivals, tensors)
     return results
 
 
@@ -192,15 +167,9 @@ def _snake(upstream: tf.Tensor, x: tf.Tensor) -> list[measure.Result]:
         rivals |= pytorch.contenders(
             "x + sin(f x)^2 / f", _torch_snake, inputs, by, side.work, upstream
         )
-        results += measure.compare(
-            f"activations, {kernels.MEGABYTES} MB float",
-            f"Snake, {case}",
-            side,
-            rivals,
-            rounds=11,
-            # Forward moves x and y; backward moves x, dy and dx.
-            needs=_values(5 if by else 2),
-        )
+        # Forward moves x and y; backward moves x, dy and dx.
+        tensors = 5 if by else 2
+        results += kernels.compare("activations", f"Snake, {case}", side, rivals, tensors)
     return results
 
 

@@ -3,6 +3,7 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import comparisons
 import numpy as np
@@ -36,19 +37,11 @@ class Case:
 
 def _elementwise(gradient: Callable[..., tf.Tensor], *attributes: str) -> Gradient:
     """The gradient of an op with one input and a gradient op."""
-
-    def found(op: tf.Operation, dy: tf.Tensor) -> tf.Tensor:
-        return gradient(dy, op.inputs[0])
-
-    def with_attributes(op: tf.Operation, dy: tf.Tensor) -> tf.Tensor:
-        values = {name: op.get_attr(name) for name in attributes}
-        return gradient(dy, op.inputs[0], **values)
-
-    return with_attributes if attributes else found
+    return lambda op, dy: gradient(dy, op.inputs[0], **_attributes(op, *attributes))
 
 
-def _swiglu(op: tf.Operation, dy: tf.Tensor) -> object:
-    return raw_ops.swi_glu_grad(dy, op.inputs[0], op.inputs[1])
+def _attributes(op: tf.Operation, *names: str) -> dict[str, Any]:
+    return {name: op.get_attr(name) for name in names}
 
 
 def _summed(
@@ -69,13 +62,7 @@ def _snake(op: tf.Operation, dy: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def _rrelu(op: tf.Operation, dy: tf.Tensor) -> tuple[tf.Tensor, None]:
-    x, seed = op.inputs
-    lower, upper = op.get_attr("lower"), op.get_attr("upper")
-    return raw_ops.rrelu_grad(dy, x, seed, lower=lower, upper=upper), None
-
-
-def _sparsemax(op: tf.Operation, dy: tf.Tensor) -> tf.Tensor:
-    return raw_ops.sparsemax_grad(dy, op.outputs[0])
+    return raw_ops.rrelu_grad(dy, *op.inputs, **_attributes(op, "lower", "upper")), None
 
 
 def _floor_mod(op: tf.Operation, dz: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -108,32 +95,12 @@ def _embedding_bag(op: tf.Operation, dy: tf.Tensor) -> object:
     )
 
 
-def _unchanged(op: tf.Operation, dy: tf.Tensor) -> tf.Tensor:
-    return dy
-
-
-def _reverse(op: tf.Operation, dy: tf.Tensor) -> tf.Tensor:
-    return raw_ops.scale(dy, factor=-op.get_attr("scale"))
-
-
 def _reverse_n(op: tf.Operation, *upstream: tf.Tensor) -> object:
     factor = -op.get_attr("scale")
     return [
         raw_ops.scale(dy, factor=factor) if x.dtype.is_floating else None
         for x, dy in zip(op.inputs, upstream, strict=True)
     ]
-
-
-def _scale(op: tf.Operation, dy: tf.Tensor) -> tf.Tensor:
-    return raw_ops.scale(dy, factor=op.get_attr("scale"))
-
-
-def _clip(op: tf.Operation, dy: tf.Tensor) -> tf.Tensor:
-    return raw_ops.clip(dy, min=op.get_attr("min"), max=op.get_attr("max"))
-
-
-def _straight_through(op: tf.Operation, dy: tf.Tensor) -> tuple[None, tf.Tensor]:
-    return None, dy
 
 
 def _layer_norm(op: tf.Operation, *upstream: tf.Tensor) -> object:
@@ -152,7 +119,7 @@ _DISPLACEMENTS = ("kernel_size", "max_displacement", "stride_1", "stride_2", "pa
 
 def _correlation_cost(op: tf.Operation, dy: tf.Tensor) -> object:
     a, b = op.inputs
-    attributes = {name: op.get_attr(name) for name in _DISPLACEMENTS}
+    attributes = _attributes(op, *_DISPLACEMENTS)
     return (
         raw_ops.correlation_cost_a_grad(dy, b, **attributes),
         raw_ops.correlation_cost_b_grad(dy, a, **attributes),
@@ -169,26 +136,14 @@ _BINS = ("pooled_height", "pooled_width", "spatial_scale", "sampling_ratio", "al
 
 def _roi_align(op: tf.Operation, dy: tf.Tensor) -> tuple[tf.Tensor, None]:
     data, rois = op.inputs
-    attributes = {name: op.get_attr(name) for name in _BINS}
+    attributes = _attributes(op, *_BINS)
     return raw_ops.roi_align_grad(dy, rois, tf.shape(data), **attributes), None
-
-
-def _resampler(op: tf.Operation, dy: tf.Tensor) -> object:
-    return raw_ops.resampler_grad(dy, op.inputs[0], op.inputs[1])
 
 
 def _prune(op: tf.Operation, dy: tf.Tensor) -> tuple[tf.Tensor, None]:
     if op.get_attr("gradient") == b"straight_through":
         return dy, None
     return raw_ops.prune_by_magnitude_grad(dy, *op.inputs), None
-
-
-def _zero_out(op: tf.Operation, dy: tf.Tensor) -> tf.Tensor:
-    return raw_ops.zero_out(dy)
-
-
-def _zero_out_with_index(op: tf.Operation, dy: tf.Tensor, _: object) -> tf.Tensor:
-    return raw_ops.zero_out(dy)
 
 
 # Functions for ops whose tensors tests/python/comparisons.py combines into one.
@@ -205,7 +160,7 @@ _OTHERWISE: dict[str, Callable[..., object]] = {
 _GRADIENTS: dict[str, Gradient] = {
     "relu": _elementwise(raw_ops.relu_grad),
     "gelu": _elementwise(raw_ops.gelu_grad, "approximate"),
-    "swiglu": _swiglu,
+    "swiglu": lambda op, dy: raw_ops.swi_glu_grad(dy, *op.inputs),
     "mish": _elementwise(raw_ops.mish_grad),
     "lisht": _elementwise(raw_ops.lisht_grad),
     "snake": _snake,
@@ -213,27 +168,27 @@ _GRADIENTS: dict[str, Gradient] = {
     "hardshrink": _elementwise(raw_ops.hardshrink_grad, "lower", "upper"),
     "softshrink": _elementwise(raw_ops.softshrink_grad, "lower", "upper"),
     "rrelu": _rrelu,
-    "sparsemax": _sparsemax,
+    "sparsemax": lambda op, dy: raw_ops.sparsemax_grad(dy, op.outputs[0]),
     "floor_mod": _floor_mod,
     "multiply_left": _multiply_left,
     "clip_by_global_norm": _clip_by_global_norm,
     "embedding_bag": _embedding_bag,
     "sign_straight_through": _elementwise(raw_ops.sign_straight_through_grad, "clip"),
-    "round_straight_through": _unchanged,
-    "reverse_gradient": _reverse,
+    "round_straight_through": lambda op, dy: dy,
+    "reverse_gradient": lambda op, dy: raw_ops.scale(dy, factor=-op.get_attr("scale")),
     "reverse_gradient_n": _reverse_n,
-    "scale_gradient": _scale,
-    "clip_gradient": _clip,
-    "straight_through": _straight_through,
+    "scale_gradient": lambda op, dy: raw_ops.scale(dy, factor=op.get_attr("scale")),
+    "clip_gradient": lambda op, dy: raw_ops.clip(dy, **_attributes(op, "min", "max")),
+    "straight_through": lambda op, dy: (None, dy),
     "layer_norm": _layer_norm,
     "rms_norm": _rms_norm,
     "correlation_cost": _correlation_cost,
     "roi_pool": _roi_pool,
     "roi_align": _roi_align,
-    "resampler": _resampler,
+    "resampler": lambda op, dy: raw_ops.resampler_grad(dy, *op.inputs),
     "prune_by_magnitude": _prune,
-    "zero_out": _zero_out,
-    "zero_out_with_index": _zero_out_with_index,
+    "zero_out": lambda op, dy: raw_ops.zero_out(dy),
+    "zero_out_with_index": lambda op, dy, _: raw_ops.zero_out(dy),
 }
 
 

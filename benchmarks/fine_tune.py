@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A training step on a Keras export, in C and in a tf.function.
 
-examples/fine_tune has both: the same SavedModel, the same batch, plain gradient
+bindings/c/examples and examples/fine_tune: the same SavedModel, the same batch, plain gradient
 descent. C runs in this process, through ctypes.
 """
 
@@ -51,7 +51,7 @@ def _in_python(model: pathlib.Path, data: fine_tune.Data) -> measure.Work:
 
 
 def run() -> list[measure.Result]:
-    library = ctypes.CDLL(str(fine_tune.find("libfine_tune.so")))
+    library = ctypes.CDLL(str(fine_tune.languages.find("C", "libfine_tune.so")))
     results = []
     for batch in (fine_tune.BATCH, 8 * fine_tune.BATCH):
         data = fine_tune.Data(1, batch)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gradients of elementwise ops against stock compositions and the limit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import limits
 import measure
@@ -43,6 +43,24 @@ def _torch_relu_grad(dy: pytorch.Tensor, x: pytorch.Tensor) -> pytorch.Tensor:
     return pytorch.aten.threshold_backward(dy, x, 0)
 
 
+def compare(
+    group: str,
+    name: str,
+    ours: measure.Contender,
+    rivals: Mapping[str, measure.Contender],
+    tensors: int,
+) -> list[measure.Result]:
+    """Compares work that must read or write `tensors` tensors of ELEMENTS floats."""
+    return measure.compare(
+        f"{group}, {MEGABYTES} MB float",
+        name,
+        ours,
+        rivals,
+        rounds=11,
+        needs=limits.Needs(tensors * ELEMENTS * 4),
+    )
+
+
 def run() -> list[measure.Result]:
     results = []
     rng = np.random.default_rng(1)
@@ -51,8 +69,7 @@ def run() -> list[measure.Result]:
             tf.constant(rng.random(ELEMENTS, dtype=np.float32) + 0.25) for _ in range(arity)
         ]
         side = measure.contender(ours, arguments, mode="eager")
-        # ZeroOut reads one element.
-        moved = ((0 if name == "ZeroOut" else arity) + 1) * ELEMENTS * 4
+        read = 0 if name == "ZeroOut" else arity  # ZeroOut reads one element.
         rivals = {
             "stock, eager": measure.contender(stock, arguments, (), 1.0, mode="eager"),
             "stock, jit_compile": measure.contender(stock, arguments, (), 1.0, mode="jit_compile"),
@@ -61,12 +78,5 @@ def run() -> list[measure.Result]:
             rivals |= pytorch.contenders(
                 "threshold_backward", _torch_relu_grad, arguments, (), side.work
             )
-        results += measure.compare(
-            f"elementwise, {MEGABYTES} MB float",
-            name,
-            side,
-            rivals,
-            rounds=11,
-            needs=limits.Needs(moved),
-        )
+        results += compare("elementwise", name, side, rivals, read + 1)
     return results

@@ -6,11 +6,9 @@ squared outputs as loss. Each side adds the gradients of all trained variables. 
 the same comparison.
 """
 
-import dataclasses
 import pathlib
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import keras
 import measure
@@ -63,26 +61,10 @@ MODELS: dict[str, tuple[Callable[[], keras.Model], int, int]] = {
 }
 
 
-@dataclasses.dataclass
-class _Model:
-    """A model that Keras exported.
-
-    Attributes:
-      graph: The graph of the SavedModel with the loss.
-      loss: The name of the loss.
-      handles: The names of the handles of the trained variables.
-      batch: As in networks.Side.
-      restore: As in networks.Side.
-    """
-
-    graph: tf.compat.v1.GraphDef
-    loss: str
-    handles: list[str]
-    batch: int
-    restore: tuple[str, dict[str, str]]
-
-
-def _export(model: keras.Model, batch: int, folder: pathlib.Path) -> _Model:
+def _export(
+    model: keras.Model, batch: int, folder: pathlib.Path
+) -> Callable[[Client], tuple[networks.Side, networks.Side]]:
+    """Exports a model; returns a function that differentiates its graph with a loss."""
     model.export(str(folder), verbose=False)
     rows = tfe.describe_saved_model(str(folder))
     handles = [
@@ -97,44 +79,14 @@ def _export(model: keras.Model, batch: int, folder: pathlib.Path) -> _Model:
         loss = tf.reduce_mean(tf.square(inlined))
     saver = meta_graph.saver_def
     file = str(folder / "variables" / "variables")
-    return _Model(
-        graph.as_graph_def(),
-        loss.name,
-        handles,
-        batch,
-        (saver.restore_op_name, {saver.filename_tensor_name: file}),
-    )
+    restore = saver.restore_op_name, {saver.filename_tensor_name: file}
 
+    def differentiate(client: Client) -> tuple[networks.Side, networks.Side]:
+        with tf.Graph().as_default() as imported:
+            tf.graph_util.import_graph_def(graph.as_graph_def(), name="")
+        return networks.differentiate(client, imported, loss.name, handles, batch, restore)
 
-def _differentiate(client: Client, model: _Model) -> tuple[networks.Side, networks.Side]:
-    """Our side, and Python's."""
-
-    def side(
-        graph: tf.Graph, gradients: Sequence[str | None], seconds: float, before: int
-    ) -> networks.Side:
-        fetches = [model.loss, *(name for name in gradients if name)]
-        assert len(fetches) == len(model.handles) + 1, "a variable has no gradient"
-        nodes = len(graph.get_operations()) - before
-        return networks.Side(graph, fetches, seconds, nodes, model.batch, model.restore)
-
-    with tf.Graph().as_default() as graph:
-        tf.graph_util.import_graph_def(model.graph, name="")
-        before = len(graph.get_operations())
-        loss = graph.get_tensor_by_name(model.loss)
-        handles = [graph.get_tensor_by_name(name) for name in model.handles]
-        start = time.perf_counter()
-        found = tf.gradients(loss, handles)
-        seconds = time.perf_counter() - start
-        python = side(graph, [dx.name for dx in found], seconds, before)
-
-    c_graph = client.import_graph(model.graph.SerializeToString())
-    start = time.perf_counter()
-    names = c_graph.gradients([model.loss], model.handles, [])
-    seconds = time.perf_counter() - start
-    with tf.Graph().as_default() as graph:
-        graph_def = v1.GraphDef.FromString(c_graph.graph_def())
-        tf.graph_util.import_graph_def(graph_def, name="")
-    return side(graph, names, seconds, before), python
+    return differentiate
 
 
 def run() -> list[measure.Result]:
@@ -143,8 +95,8 @@ def run() -> list[measure.Result]:
     for name, (make, batch, rounds) in MODELS.items():
         keras.utils.set_random_seed(1)
         with tempfile.TemporaryDirectory() as folder:
-            model = _export(make(), batch, pathlib.Path(folder))
+            differentiate = _export(make(), batch, pathlib.Path(folder))
             keras.backend.clear_session()
-            sides = [_differentiate(client, model) for _ in range(rounds)]
+            sides = [differentiate(client) for _ in range(rounds)]
             results += networks.rows(GROUP, f"{name}, batch {batch}", sides, TIME_BAR, rounds=7)
     return results

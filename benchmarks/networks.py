@@ -149,37 +149,53 @@ class Side:
         return measure.Contender(lambda: session.run(operations, feeds), bar, peak)
 
 
-def _differentiate(client: Client, network: Callable, batch: int | None) -> tuple[Side, Side]:
-    """Our side, and Python's."""
-    with tf.Graph().as_default() as graph:
-        weights = _Weights()
-        loss = network(weights, batch)
-        c_graph = client.import_graph(graph.as_graph_def().SerializeToString())
-        before = len(graph.get_operations())
-        start = time.perf_counter()
-        gradients = tf.gradients(loss, weights.all)
-        seconds = time.perf_counter() - start
-    fetches = [loss.name, *(dx.name for dx in gradients)]
-    nodes = len(graph.get_operations()) - before
-    python = Side(graph, fetches, seconds, nodes)
+def differentiate(
+    client: Client,
+    graph: tf.Graph,
+    loss: str,
+    xs: Sequence[str],
+    batch: int = BATCH,
+    restore: tuple[str, dict[str, str]] | None = None,
+) -> tuple[Side, Side]:
+    """Our side, and Python's, which adds the gradients of the loss by `xs` to `graph` itself.
 
-    before = c_graph.nodes()
+    See `Side` for the other arguments.
+    """
+    graph_def = graph.as_graph_def()
+
+    def side(graph: tf.Graph, gradients: Sequence[str | None], seconds: float) -> Side:
+        fetches = [loss, *(name for name in gradients if name)]
+        assert len(fetches) == 1 + len(xs), "a weight has no gradient"
+        nodes = len(graph.get_operations()) - len(graph_def.node)
+        return Side(graph, fetches, seconds, nodes, batch, restore)
+
+    with graph.as_default():
+        y, *sources = (graph.get_tensor_by_name(name) for name in (loss, *xs))
+        start = time.perf_counter()
+        found = tf.gradients(y, sources)
+        seconds = time.perf_counter() - start
+    python = side(graph, [dx.name for dx in found], seconds)
+
+    c_graph = client.import_graph(graph_def.SerializeToString())
     start = time.perf_counter()
-    names = c_graph.gradients([loss.name], [w.name for w in weights.all], [])
+    names = c_graph.gradients([loss], xs, [])
     seconds = time.perf_counter() - start
-    nodes = c_graph.nodes() - before
     with tf.Graph().as_default() as graph:
-        graph_def = v1.GraphDef.FromString(c_graph.graph_def())
-        tf.graph_util.import_graph_def(graph_def, name="")
-    fetches = [loss.name, *(name for name in names if name)]
-    assert len(fetches) == len(python.fetches), "a weight has no gradient"
-    return Side(graph, fetches, seconds, nodes), python
+        whole = v1.GraphDef.FromString(c_graph.graph_def())
+        tf.graph_util.import_graph_def(whole, name="")
+    return side(graph, names, seconds), python
 
 
 def _compare(
     client: Client, name: str, network: Callable, batch: int | None
 ) -> list[measure.Result]:
-    sides = [_differentiate(client, network, batch) for _ in range(7)]
+    sides = []
+    for _ in range(7):
+        with tf.Graph().as_default() as graph:
+            weights = _Weights()
+            loss = network(weights, batch)
+        xs = [weight.name for weight in weights.all]
+        sides.append(differentiate(client, graph, loss.name, xs))
     return rows(GROUP, f"{name}, batch {batch or 'unknown'}", sides, TIME_BAR)
 
 

@@ -90,68 +90,41 @@ def compare(
       size: The size of the rows.
       one_call: True to add rows for one eager call.
     """
+
+    def sides(
+        rivals: Mapping[str, Rival], mode: measure.Mode, calls: int
+    ) -> tuple[measure.Contender, dict[str, measure.Contender]]:
+        """Our side in a mode, and the rivals and PyTorch's functions."""
+        more = copies(inputs, calls - 1)
+        ours = measure.contender(function, inputs, by, None, upstream, mode, more)
+        theirs = {}
+        for name, rival in rivals.items():
+            values = inputs if rival.inputs is None else rival.inputs
+            theirs[name] = measure.contender(
+                rival.function,
+                values,
+                by,
+                rival.bar,
+                upstream,
+                rival.mode,
+                copies(values, calls - 1),
+            )
+        for name, of_torch in (torch or {}).items():
+            how = upstream, of_torch.layout, of_torch.tolerance, more
+            theirs |= pytorch.contenders(name, of_torch.function, inputs, by, ours.work, *how)
+        return ours, theirs
+
     calls = calls_of_a_step(measure.step(function, inputs, by, upstream))
-    more = copies(inputs, calls - 1)
-    side = measure.contender(function, inputs, by, None, upstream, more=more)
-    contenders = {}
-    for name, rival in rivals.items():
-        theirs = inputs if rival.inputs is None else rival.inputs
-        contenders[name] = measure.contender(
-            rival.function, theirs, by, rival.bar, upstream, rival.mode, copies(theirs, len(more))
-        )
-    contenders |= _of_torch(torch or {}, inputs, by, side.work, upstream, more)
-    results = measure.compare(group, case, side, contenders, rounds, calls, needs, size)
+    ours, theirs = sides(rivals, "tf.function", calls)
+    results = measure.compare(group, case, ours, theirs, rounds, calls, needs, size)
     if one_call:
-        results += _one_call(
-            group, case, function, inputs, rivals, torch or {}, by, upstream, rounds
-        )
+        # Rivals are not compiled and have no bars: a call's overhead is not ours.
+        eager = {
+            f"{name}, eager": dataclasses.replace(rival, mode="eager")
+            for name, rival in rivals.items()
+            if rival.mode == "tf.function"
+        }
+        ours, theirs = sides(eager, "eager", 1)
+        theirs = {name: dataclasses.replace(side, bar=None) for name, side in theirs.items()}
+        results += measure.compare(group, f"{case}: one call", ours, theirs, rounds)
     return results
-
-
-def _one_call(
-    group: str,
-    case: str,
-    function: measure.Function,
-    inputs: Sequence[tf.Tensor],
-    rivals: Mapping[str, Rival],
-    torch: Mapping[str, Torch],
-    by: Sequence[int],
-    upstream: tf.Tensor | None,
-    rounds: int,
-) -> list[measure.Result]:
-    """Compares with rivals that are not compiled, without bars: a call's overhead is not ours."""
-    side = measure.contender(function, inputs, by, None, upstream, "eager")
-    contenders = {
-        f"{name}, eager": measure.contender(
-            rival.function,
-            inputs if rival.inputs is None else rival.inputs,
-            by,
-            None,
-            upstream,
-            "eager",
-        )
-        for name, rival in rivals.items()
-        if rival.mode == "tf.function"
-    }
-    contenders |= {
-        name: dataclasses.replace(contender, bar=None)
-        for name, contender in _of_torch(torch, inputs, by, side.work, upstream).items()
-    }
-    return measure.compare(group, f"{case}: one call", side, contenders, rounds)
-
-
-def _of_torch(
-    torch: Mapping[str, Torch],
-    inputs: Sequence[tf.Tensor],
-    by: Sequence[int],
-    ours: measure.Work,
-    upstream: tf.Tensor | None,
-    more: Sequence[Sequence[tf.Tensor]] = (),
-) -> dict[str, measure.Contender]:
-    """PyTorch's sides, by their names; see `pytorch.contenders`."""
-    found = {}
-    for name, rival in torch.items():
-        found |= pytorch.contenders(
-            name, rival.function, inputs, by, ours, upstream, rival.layout, rival.tolerance, more
-        )
-    return found

@@ -2,7 +2,7 @@
 """RoiAlign forward and backward against crop_and_resize and average pooling."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import limits
@@ -24,20 +24,35 @@ SAMPLING_RATIOS = (2, 0)
 BINS = 7
 
 
-def _make_rois(
-    rng: np.random.Generator, images: int, size: int, rois: int, scale: float
-) -> np.ndarray:
-    """Boxes of the image, at `1 / scale` pixels per cell: (batch, x1, y1, x2, y2)."""
-    corners = np.sort(rng.uniform(0, size / scale, size=(rois, 2, 2)), axis=1)
-    batch = rng.integers(0, images, size=(rois, 1))
-    return np.hstack([batch, corners[:, 0], corners[:, 1]]).astype(np.float32)
-
-
-def make_inputs(images: int, size: int, channels: int, rois: int, scale: float) -> list[tf.Tensor]:
-    """Images and regions."""
+def make_inputs(
+    images: int, size: int, channels: int, rois: int, scale: float, margin: int = 0
+) -> list[tf.Tensor]:
+    """Images, and boxes of an image at `1 / scale` pixels per cell: (batch, x1, y1, x2, y2). They
+    leave out the last `margin` pixels."""
     rng = np.random.default_rng(0)
-    data = tf.constant(rng.random((images, size, size, channels), dtype=np.float32))
-    return [data, tf.constant(_make_rois(rng, images, size, rois, scale))]
+    data = rng.random((images, size, size, channels), dtype=np.float32)
+    corners = np.sort(rng.uniform(0, size / scale - margin, size=(rois, 2, 2)), axis=1)
+    batch = rng.integers(0, images, size=(rois, 1))
+    boxes = np.hstack([batch, corners[:, 0], corners[:, 1]])
+    return [tf.constant(data), tf.constant(boxes, tf.float32)]
+
+
+def crop_and_resize(
+    pool: Callable[..., tf.Tensor],
+    data: tf.Tensor,
+    rois: tf.Tensor,
+    scale: float,
+    bar: float | None,
+) -> ops.Rival:
+    """Two samples along each side of a bin, then a pooling of TensorFlow."""
+    # crop_and_resize expects (y1, x1, y2, x2) relative to the image.
+    boxes = tf.gather(rois, [2, 1, 4, 3], axis=1) * scale / (data.shape[1] - 1)
+
+    def pooled(x: tf.Tensor, boxes: tf.Tensor, of_image: tf.Tensor) -> tf.Tensor:
+        crops = tf.image.crop_and_resize(x, boxes, of_image, (2 * BINS, 2 * BINS))
+        return pool(crops, 2, 2, "VALID")
+
+    return ops.Rival(pooled, [data, boxes, tf.cast(rois[:, 0], tf.int32)], bar)
 
 
 def ours(x: tf.Tensor, rois: tf.Tensor, scale: float, sampling_ratio: int) -> tf.Tensor:
@@ -124,14 +139,6 @@ def of_shape(
 ) -> list[measure.Result]:
     """Measures regions of some images; `options` are those of ops.compare."""
     data, rois = make_inputs(images, size, channels, num_rois, scale)
-    # crop_and_resize expects (y1, x1, y2, x2) relative to the image.
-    boxes = tf.gather(rois, [2, 1, 4, 3], axis=1) * scale / (size - 1)
-    of_image = tf.cast(rois[:, 0], tf.int32)
-
-    def rival(x: tf.Tensor, boxes: tf.Tensor, of_image: tf.Tensor) -> tf.Tensor:
-        crops = tf.image.crop_and_resize(x, boxes, of_image, (2 * BINS, 2 * BINS))
-        return tf.nn.avg_pool2d(crops, 2, 2, "VALID")
-
     results = []
     for case, by in measure.forward_and_backward(0):
         for ratio in sampling_ratios:
@@ -143,17 +150,15 @@ def of_shape(
                     x.movedim(-1, 1), rois, BINS, scale, ratio, aligned=True
                 ).movedim(1, -1)
 
+            bar = 1 / 2 if ratio else None
+            rival = crop_and_resize(tf.nn.avg_pool2d, data, rois, scale, bar)
             results += ops.compare(
                 "RoiAlign",
                 f"{case}, sampling_ratio {ratio}, {num_rois} rois on "
                 f"{images} x {size} x {size} x {channels}",
                 functools.partial(ours, scale=scale, sampling_ratio=ratio),
                 [data, rois],
-                {
-                    "crop_and_resize + mean": ops.Rival(
-                        rival, [data, boxes, of_image], 1 / 2 if ratio else None
-                    )
-                },
+                {"crop_and_resize + mean": rival},
                 _needs(data, rois.numpy() * scale, ratio, 1 + len(by)),
                 {"roi_align": ops.Torch(torch, "NCHW")},
                 by,

@@ -8,27 +8,18 @@ import measure
 import numpy as np
 import ops
 import pytorch
+import roi_align
 import tensorflow as tf
+from roi_align import BINS, crop_and_resize
 
 import tensorflow_ext as tfe
 
-IMAGES, SIZE, CHANNELS, ROIS, BINS, SCALE = 2, 64, 64, 128, 7, 1 / 16
-
-
-def _make_rois(rng: np.random.Generator) -> np.ndarray:
-    """Boxes of the image, at `1 / SCALE` pixels per cell: (batch, x1, y1, x2, y2)."""
-    extent = SIZE / SCALE
-    corners = np.sort(rng.uniform(0, extent - 1, size=(ROIS, 2, 2)), axis=1)
-    batch = rng.integers(0, IMAGES, size=(ROIS, 1))
-    return np.hstack([batch, corners[:, 0], corners[:, 1]]).astype(np.float32)
+IMAGES, SIZE, CHANNELS, ROIS, SCALE = 2, 64, 64, 128, 1 / 16
 
 
 def make_inputs() -> list[tf.Tensor]:
     """Images and regions."""
-    rng = np.random.default_rng(0)
-    shape = (IMAGES, SIZE, SIZE, CHANNELS)
-    data = tf.constant(rng.random(shape, dtype=np.float32))
-    return [data, tf.constant(_make_rois(rng))]
+    return roi_align.make_inputs(IMAGES, SIZE, CHANNELS, ROIS, SCALE, margin=1)
 
 
 def ours(x: tf.Tensor, rois: tf.Tensor) -> tf.Tensor:
@@ -68,14 +59,7 @@ def _torch(x: pytorch.Tensor, rois: pytorch.Tensor) -> pytorch.Tensor:
 def run(**options: Any) -> list[measure.Result]:
     """Measures RoiPool; `options` are those of ops.compare."""
     data, rois = make_inputs()
-    # crop_and_resize expects (y1, x1, y2, x2) relative to the image.
-    boxes = tf.gather(rois, [2, 1, 4, 3], axis=1) * SCALE / (SIZE - 1)
-    of_image = tf.cast(rois[:, 0], tf.int32)
-
-    def rival(x: tf.Tensor, boxes: tf.Tensor, of_image: tf.Tensor) -> tf.Tensor:
-        crops = tf.image.crop_and_resize(x, boxes, of_image, (2 * BINS, 2 * BINS))
-        return tf.nn.max_pool2d(crops, 2, 2, "VALID")
-
+    rival = crop_and_resize(tf.nn.max_pool2d, data, rois, SCALE, bar=1.0)
     # Each channel of a region's pixels is compared; data, output and argmax are read or written
     # once, and so are their gradients in the backward pass.
     sides = np.floor((rois.numpy()[:, 3:] - rois.numpy()[:, 1:3]) * SCALE) + 1
@@ -89,7 +73,7 @@ def run(**options: Any) -> list[measure.Result]:
             f"{case}, {ROIS} rois on {IMAGES} x {SIZE} x {SIZE} x {CHANNELS}",
             ours,
             [data, rois],
-            {"crop_and_resize + max": ops.Rival(rival, [data, boxes, of_image], bar=1.0)},
+            {"crop_and_resize + max": rival},
             limits.Needs(4 * (1 + len(by)) * (data.shape.num_elements() + 2 * pooled), comparisons),
             {
                 # PyTorch rounds the bounds of bins, so some have an extra row.

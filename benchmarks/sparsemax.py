@@ -5,6 +5,7 @@ keras.ops.sparsemax is one too, but in Keras 3.15 it computes another function."
 import limits
 import measure
 import numpy as np
+import reference_ops
 import tensorflow as tf
 
 import tensorflow_ext as tfe
@@ -13,16 +14,6 @@ SHAPES = ((1024, 10), (1024, 1000), (64, 32_000))
 RIVAL = "sort, sum up, gather"
 # Our time over the rival's; for the shortest rows most of it is the cost of a call.
 BAR = 1.0
-
-
-def by_sorting(x: tf.Tensor) -> tf.Tensor:
-    ordered = tf.sort(x, direction="DESCENDING")
-    sums = tf.cumsum(ordered, axis=-1) - 1
-    counts = tf.range(1, x.shape[-1] + 1, dtype=x.dtype)
-    in_support = tf.cast(counts * ordered > sums, tf.int32)
-    size = tf.reduce_sum(in_support, axis=-1, keepdims=True)
-    threshold = tf.gather(sums, size - 1, batch_dims=1) / tf.cast(size, x.dtype)
-    return tf.nn.relu(x - threshold)
 
 
 def of_shape(rows: int, columns: int) -> list[measure.Result]:
@@ -39,7 +30,7 @@ def of_shape(rows: int, columns: int) -> list[measure.Result]:
             ours = measure.contender(tfe.sparsemax, [x], by, None, upstream, mode)
             rivals = {
                 f"{RIVAL}, {rival}": measure.contender(
-                    by_sorting, [x], by, BAR if by else None, upstream, rival
+                    reference_ops.sparsemax, [x], by, BAR if by else None, upstream, rival
                 )
                 for rival in ("tf.function", "jit_compile")
                 if mode in ("tf.function", rival)

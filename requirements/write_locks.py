@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the lock files from uv's choices, as a part of requirements/update.
 
-uv lists every wheel of a package. The lock files keep the hashes of the wheels that a CPython on
-Linux, x86-64, installs. Pins that both packages of a TensorFlow share are in common-2.X.txt; pins
-that every TensorFlow shares are in common.txt.
+uv lists every wheel of a package. The lock files have a line for each pin, with the hashes of the
+wheels that a CPython on Linux, x86-64, installs. Pins that both packages of a TensorFlow share are
+in common-2.X.txt; pins that every TensorFlow shares are in common.txt.
 
     write_locks.py FOLDER
 
@@ -111,9 +111,8 @@ def _write(name: str, lock: Lock, about: str, includes: str = "") -> None:
         lines.append(f"-r {includes}.txt")
     for pin, hashes in lock.items():
         marker = f" ; {pin.marker}" if pin.marker else ""
-        lines.append(f"{pin.name}=={pin.version}{marker} \\")
-        lines += [f"    --hash=sha256:{value} \\" for value in sorted(hashes)]
-        lines[-1] = lines[-1].removesuffix(" \\")
+        options = "".join(f" --hash=sha256:{value}" for value in sorted(hashes))
+        lines.append(f"{pin.name}=={pin.version}{marker}{options}")
     pathlib.Path(f"{name}.txt").write_text("\n".join(lines) + "\n")
 
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs programs for tests."""
 
+import os
 import subprocess
+import sys
 from typing import Any
 
 
@@ -23,3 +25,14 @@ def run(*command: object, fails: bool = False, **options: Any) -> str:
     failure = f"{' '.join(words)[:500]}: exit status {done.returncode}\n{said[-6000:]}"
     assert (done.returncode != 0) == fails, failure
     return said if fails else done.stdout
+
+
+def environment(**more: str) -> dict[str, str]:
+    """This process' variables and more, for a Python that must find the same modules."""
+    search = os.pathsep.join(filter(None, sys.path))
+    return {**os.environ, "PYTHONPATH": search, **more}
+
+
+def python(*arguments: object, **options: Any) -> str:
+    """The same as `run` for this Python, which finds the modules of this process."""
+    return run(sys.executable, *arguments, **{"env": environment(), **options})

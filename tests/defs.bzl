@@ -24,6 +24,9 @@ def _settings(found, tests):
     settings.update(tests)
     return {name: own for name, own in settings.items() if own != None}
 
+def _distinct(labels):
+    return {label: None for label in labels}.keys()
+
 def py_helpers(name, srcs, **kwargs):
     """Modules that tests import by their file's name."""
     native.py_library(
@@ -55,7 +58,7 @@ def _py_test(name, src = None, srcs = [], data = [], env = {}, paths = {}, draws
 def py_suite(deps = [], data = [], exclude = [], tests = {}, together = None, **kwargs):
     """Runs pytest on each *_test.py of a folder, and makes a library of its other files.
 
-    The library has the folder's name; all tests of the folder may import it.
+    The library has the folder's name; all tests of the folder may import it, and `commands`.
 
     Args:
       deps: py_library targets that the tests and the library import.
@@ -73,6 +76,7 @@ def py_suite(deps = [], data = [], exclude = [], tests = {}, together = None, **
         Its process imports TensorFlow once for all of them.
       **kwargs: Settings of all tests.
     """
+    deps = _distinct(deps + ["//tests:commands"])
     folder = native.package_name().split("/")[-1]
     helpers = native.glob(["*.py"], exclude = ["*_test.py"] + exclude, allow_empty = True)
     if helpers:
@@ -86,7 +90,7 @@ def py_suite(deps = [], data = [], exclude = [], tests = {}, together = None, **
     for name, own in _settings(found, tests).items():
         own = dict(kwargs, **own)
         paths = own.get("paths", {}).values()
-        own["deps"] = deps + own.get("deps", [])
+        own["deps"] = _distinct(deps + own.get("deps", []))
         files = own.get("data", [])
         own["data"] = data + files + [file for file in paths if file not in files]
         _py_test(name, **own)

@@ -83,18 +83,11 @@ _OF_KIND = {
 }
 # Values for single ops.
 _WINDOWS_3D = {"ksize": [[1, 2, 2, 2, 1]], "strides": [[1, 2, 2, 2, 1]]}
-_GIVEN_FOR: dict[str, dict[str, list]] = {
-    "AvgPool3D": _WINDOWS_3D,
-    "AvgPool3DGrad": _WINDOWS_3D,
-    "Conv3D": _WINDOWS_3D,
-    "Conv3DBackpropFilter": _WINDOWS_3D,
-    "Conv3DBackpropFilterV2": _WINDOWS_3D,
-    "Conv3DBackpropInput": _WINDOWS_3D,
-    "Conv3DBackpropInputV2": _WINDOWS_3D,
-    "MaxPool3D": _WINDOWS_3D,
-    "MaxPool3DGrad": _WINDOWS_3D,
-    "MaxPool3DGradGrad": _WINDOWS_3D,
-}
+_OF_WINDOWS_3D = (
+    "AvgPool3D AvgPool3DGrad Conv3D Conv3DBackpropFilter Conv3DBackpropFilterV2 "
+    "Conv3DBackpropInput Conv3DBackpropInputV2 MaxPool3D MaxPool3DGrad MaxPool3DGradGrad"
+)
+_GIVEN_FOR: dict[str, dict[str, list]] = dict.fromkeys(_OF_WINDOWS_3D.split(), _WINDOWS_3D)
 _GIVEN_FOR["StatelessWhile"] = _GIVEN_FOR["While"] = {
     "cond": [attr_value_pb2.NameAttrList(name=_TEST)]
 }

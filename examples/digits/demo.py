@@ -3,8 +3,8 @@
 
 Both start from the same weights and see the same batches. Python uses Keras and
 Python's gradients; C++ builds the graph itself and differentiates it with
-AddSymbolicGradients (train_digits.cc). Then a table shows how far each client's
-gradient of each op is from central differences.
+AddSymbolicGradients (bindings/cxx/examples/train_digits.cc). Then a table shows how far
+each client's gradient of each op is from central differences.
 """
 
 import argparse

@@ -2,12 +2,12 @@
 """The programs in other languages that train the network of network.py, and their input files.
 
 A program, `train_digits LIBRARY FOLDER`, builds the network and its gradients itself;
-train_digits.cc describes the files in FOLDER.
+bindings/cxx/examples/train_digits.cc describes the files in FOLDER.
 """
 
-import os
 import pathlib
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 
 import network
@@ -16,26 +16,12 @@ import tensorflow as tf
 
 from tensorflow_ext import sysconfig
 
-_ROOT = pathlib.Path(__file__).absolute().parents[2]
-# ./run sets the folder of Bazel's output.
-_BUILT = pathlib.Path(os.environ.get("BAZEL_BIN", _ROOT / "bazel-bin"))
+sys.path.append(str(pathlib.Path(__file__).absolute().parents[2] / "bindings"))
+
+import languages
+
 LIBRARY = pathlib.Path(sysconfig.get_lib()) / "libtensorflow_ext.so"
-# The paths in Bazel's output, by language.
-PROGRAMS = {
-    "C++": "examples/digits/train_digits",
-    "Go": "tests/clients/go/train_digits",
-    "Java": "tests/clients/java/train_digits",
-    "Rust": "tests/clients/rust/train_digits",
-}
-
-
-def find(language: str) -> pathlib.Path | None:
-    """The program for a language; None if it was not built."""
-    # In the file tree of a test, programs are in its root.
-    for folder in (_ROOT, _BUILT):
-        if (folder / PROGRAMS[language]).is_file():
-            return folder / PROGRAMS[language]
-    return None
+LANGUAGES = ("C++", "Go", "Java", "Rust")
 
 
 def write(folder: pathlib.Path, weights: Sequence[np.ndarray], data: network.Data) -> None:
@@ -73,15 +59,14 @@ def train(language: str, folder: pathlib.Path) -> Iterator[float]:
     """Trains in a separate process; yields the loss of each step.
 
     Args:
-      language: One of PROGRAMS.
+      language: One of LANGUAGES.
       folder: The folder that `write` wrote.
 
     Raises:
-      RuntimeError: The program is missing or failed; the message says why.
+      FileNotFoundError: The program is not built.
+      RuntimeError: The program failed; the message says why.
     """
-    program = find(language)
-    if program is None:
-        raise RuntimeError(f"{PROGRAMS[language]} is not built.")
+    program = languages.find(language, "train_digits")
     with (
         (folder / "log").open("w+") as log,
         subprocess.Popen(

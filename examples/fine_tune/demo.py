@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keras trains the first half and exports the model; C++ loads it and trains the rest.
 
-The C++ program (fine_tune.cc) sees a SavedModel and nothing of Python. A tf.function trains the
-same SavedModel on the same batches; the curves must coincide. Python loads the model that C++
-saved, and tests it.
+The C++ program (bindings/cxx/examples/fine_tune.cc) sees a SavedModel and nothing of Python. A
+tf.function trains the same SavedModel on the same batches; the curves must coincide. Python loads
+the model that C++ saved, and tests it.
 """
 
 import argparse

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A classifier of digits in Keras, and training of its exported SavedModel.
 
-`Training` in Python and the PROGRAMS do the second half of the training. They load the same
-SavedModel and know no more about the model than it contains.
+`Training` in Python and the programs in bindings do the second half of the training. They load the
+same SavedModel and know no more about the model than it contains.
 """
 
 import os
 import pathlib
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 
 import keras
@@ -17,45 +18,17 @@ import tensorflow as tf
 from tensorflow_ext import sysconfig
 
 _ROOT = pathlib.Path(__file__).absolute().parents[2]
-# In the file tree of a test, programs are next to this file; otherwise ./run sets the folder.
-_BUILT = pathlib.Path(os.environ.get("BAZEL_BIN", _ROOT / "bazel-bin"))
-_FOLDERS = (pathlib.Path(__file__).absolute().parent, _BUILT / "examples" / "fine_tune")
-# Paths relative to those folders.
-_ALL_PROGRAMS = {
-    "C++": "fine_tune",
-    "C": "fine_tune_c",
-    "Go": "../go/fine_tune/fine_tune",
-    "Java": "../java/fine_tune/fine_tune",
-    "Rust": "../rust/fine_tune/fine_tune",
-}
+sys.path.append(str(_ROOT / "bindings"))
+
+import languages  # noqa: E402
+
 LIBRARY = pathlib.Path(sysconfig.get_lib()) / "libtensorflow_ext.so"
 # Rows of 64 grey values from 0 to 16, then the digit.
 _DIGITS = _ROOT / "examples" / "digits.csv.gz"
 RATE = 1 / 16
 BATCH = 64
-
-
-def find(name: str) -> pathlib.Path:
-    """The path of a built program or library."""
-    for folder in _FOLDERS:
-        if (folder / name).is_file():
-            return folder / name
-    raise FileNotFoundError(
-        f"{name} is not built: expected it in {_FOLDERS[-1]}; "
-        f"'./run build //examples/fine_tune/...' builds it"
-    )
-
-
-def _is_built(name: str) -> bool:
-    return any((folder / name).is_file() for folder in _FOLDERS)
-
-
-# The programs of languages that have a toolchain; C and C++ always have one.
-PROGRAMS = {
-    language: name
-    for language, name in _ALL_PROGRAMS.items()
-    if language in ("C++", "C") or _is_built(name)
-}
+# The languages whose programs are built.
+PROGRAMS = languages.with_program("fine_tune")
 
 
 class Data:
@@ -172,7 +145,7 @@ def train_in_program(
     with (
         (data / "log").open("w+") as log,
         subprocess.Popen(
-            [str(find(PROGRAMS[language])), *arguments],
+            [str(languages.find(language, "fine_tune")), *arguments],
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
@@ -185,4 +158,4 @@ def train_in_program(
             yield float(line)
         if process.wait() != 0:
             log.seek(0)
-            raise RuntimeError(f"{PROGRAMS[language]} failed:\n{log.read()}")
+            raise RuntimeError(f"fine_tune in {language} failed:\n{log.read()}")

@@ -6,10 +6,11 @@ import sys
 
 import tensorflow as tf
 
-from tensorflow_ext import _config, _saved_model
+from tensorflow_ext import _saved_model
 from tensorflow_ext._explain import _command as _explain_command
-from tensorflow_ext._typed_wrappers import command as _wrappers_command
 from tensorflow_ext.testing._op import _command
+from tensorflow_ext_codegen import config as _config
+from tensorflow_ext_codegen import wrappers as _wrappers
 
 
 def main(given: list[str] | None = None) -> int:
@@ -39,8 +40,8 @@ def main(given: list[str] | None = None) -> int:
         help="write typed wrappers of ops for another language",
         description="Writes typed wrappers of the ops of a library, from their definitions.",
     )
-    _wrappers_command.add_arguments(wrappers)
-    wrappers.set_defaults(run=_wrappers_command.run, error=_wrappers_command.WrappersError)
+    _wrappers.add_arguments(wrappers)
+    wrappers.set_defaults(run=_wrappers.run, error=_wrappers.WrappersError)
     config = commands.add_parser(
         "config",
         help="print the build settings of a program in C, C++, Go, Rust or Java",

@@ -110,8 +110,10 @@ def register_all() -> int:
     `import tensorflow_ext` does this once. Call it again after loading another
     op library whose gradients are written with REGISTER_OP_GRADIENT. An op that
     already has a gradient in a registry keeps it there, unless a library asked to
-    replace it (TFEXT_REGISTER_STAND_IN). Meanwhile other threads may differentiate,
-    but must not load a library.
+    replace it (TFEXT_REGISTER_STAND_IN). In Python, your own gradient wins whichever
+    comes first: tf.RegisterGradient and tf.no_gradient of an op that has this function's
+    gradient replace it. Meanwhile other threads may differentiate, but must not load a
+    library.
 
     Returns:
       The number of ops that have a new gradient in at least one registry.
@@ -142,7 +144,8 @@ def fix(ops: Iterable[str] | None = None) -> list[str]:
     Args:
       ops: Op types, such as ['Cumprod']. By default all ops whose gradient in
         TensorFlow's Python is known to be wrong or to fail where this library's is
-        right. You may also name other ops that have a gradient in this library.
+        right, except those with a gradient that you registered. You may also name
+        these, and other ops that have a gradient in this library.
 
     Returns:
       The ops whose gradient changed, sorted. Ops that were fixed before, or whose

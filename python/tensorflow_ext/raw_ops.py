@@ -11,15 +11,15 @@ from typing import Any
 
 from tensorflow.core.framework.types_pb2 import DT_STRING
 
+from tensorflow_ext import _names
 from tensorflow_ext._runtime import _library, _wrappers
-from tensorflow_ext._typed_wrappers import names
 
 _NAMESPACE = "TfExt>"
 _PREFIX = "tf_ext_"
 
 
 def _python_name(op: str) -> str:
-    return names.snake_case(op.removeprefix(_NAMESPACE))
+    return _names.snake_case(op.removeprefix(_NAMESPACE))
 
 
 _ = _library  # Its import loads the ops.

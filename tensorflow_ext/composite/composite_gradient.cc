@@ -100,6 +100,7 @@ absl::Status DefineCompositeGradient(const CompositeOp& op, const AttrSlice& att
       &instance));
   TF_ASSIGN_OR_RETURN(const auto made,
                       DifferentiateFunction(library, function, instance.ret_types));
+  TF_RETURN_IF_ERROR(CheckNothingKept(*made));
   for (const FunctionDef& found : made->library.function()) {
     if (found.signature().name() != made->name) continue;
     *gradient = WithResultForEach(found, made->gradients);

@@ -67,10 +67,11 @@ enum {
 TFEXT_EXPORT uint32_t TfExt_GradientRegistries(const char* op);
 
 /* Copies every function gradient to the client registry, for ops that have no gradient there, and
- * every REGISTER_OP_NO_GRADIENT of libraries loaded after this one. Runs once when this library is
- * loaded; call it again after loading another op library. Returns how many ops gained a gradient.
- * Other threads may differentiate meanwhile, but must not load a library: TensorFlow's registries
- * have no lock against two writers. */
+ * every REGISTER_OP_NO_GRADIENT of libraries loaded after this one. This happens by itself: when
+ * this library is loaded, and when TensorFlow looks up an op after another library was loaded, as
+ * it does for each new node. A call is needed only to learn how many ops gain a gradient, which it
+ * returns. Other threads may differentiate meanwhile, but must not load a library: TensorFlow's
+ * registries have no lock against two writers. */
 TFEXT_EXPORT int64_t TfExt_RegisterGradients(void);
 
 /* Writes the gradient of one op with the attributes of `node_def` (as above) into `function_def`,
@@ -184,9 +185,10 @@ typedef enum TfExt_Unconnected {
  * starts the names of the nodes; may be NULL.
  *
  * Errors: INVALID_ARGUMENT, a tensor is NULL or has an index that its operation does not have, or
- * zeros are wanted for a handle whose variable's type is unknown; UNIMPLEMENTED, a loop, or a call
- * that may not run again (then TfExt_InlineCalls helps); otherwise the errors of the gradients. An
- * error leaves dy unchanged. */
+ * zeros are wanted for a handle whose variable's type is unknown; FAILED_PRECONDITION, a call,
+ * branch or loop must also return values of its forward pass, such as random draws, and a session
+ * has its node (then TfExt_InlineCalls helps); UNIMPLEMENTED, a loop of TensorFlow 1; otherwise the
+ * errors of the gradients. An error leaves dy unchanged. */
 TFEXT_EXPORT void TfExt_AddGradients(TF_Graph* graph, const char* prefix, TF_Output* y, int ny,
                                      TF_Output* x, int nx, TF_Output* dx, TF_Status* status,
                                      TF_Output* dy, TfExt_Unconnected unconnected);
@@ -196,12 +198,14 @@ TFEXT_EXPORT void TfExt_AddGradients(TF_Graph* graph, const char* prefix, TF_Out
  *
  * Copies the nodes between a call and `outputs`, with the call's body in its place as plain nodes;
  * calls in the body are replaced too. Existing nodes do not change, so a session may already have
- * run (TF_LoadSessionFromSavedModel). An output that no call leads to stays as it is.
+ * run (TF_LoadSessionFromSavedModel). A call that XLA compiles stays a call. An output to which no
+ * call leads, nor a branch or loop that draws random numbers or updates variables, stays as it is;
+ * such branches and loops are copied.
  *
  * The gradient of a call (TF_AddGradients through PartitionedCall or StatefulPartitionedCall) runs
- * the function a second time. The gradient of `inlined` does not. It saves a forward pass, and it
- * is right for functions that may not run again, such as those with random numbers (dropout) or
- * with updates of variables that they read (batch normalization in training). Run `inlined` in
+ * the function a second time. The gradient of `inlined` does not, which saves a forward pass. It
+ * also differentiates what a session already has and what may not run again, such as random numbers
+ * (dropout) or updates of variables (batch normalization in training). Run `inlined` in
  * place of `outputs`, not both: each draws its own random numbers. The side effects of the calls
  * happen whenever any tensor of `inlined` is computed.
  *

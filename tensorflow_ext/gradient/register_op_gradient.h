@@ -11,9 +11,8 @@
 // TensorFlow's macro ends the process if the op already has a gradient, and a later version of
 // TensorFlow or of this library may add one. This macro checks first. A conflict is then an error
 // that the program loading the library can read (TfExt_TakeRegistrationErrors).
-// TFEXT_REGISTER_OP_STAND_IN replaces the other gradient in every client instead. These macros also
-// give the gradient to all clients at once; TensorFlow's reaches only the function runtime until
-// TfExt_RegisterGradients() is called.
+// TFEXT_REGISTER_OP_STAND_IN replaces the other gradient in every client instead. C, C++, Go, Rust
+// and Java also differentiate by TensorFlow's macro, whichever library was loaded first.
 //
 // Public: needs TensorFlow's headers, and libtensorflow_ext.so at link time.
 

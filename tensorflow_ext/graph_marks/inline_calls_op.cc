@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/op_kernel.h"
@@ -25,6 +26,7 @@ using tensorflow::OpKernel;
 using tensorflow::OpKernelConstruction;
 using tensorflow::OpKernelContext;
 using tensorflow::Tensor;
+using tensorflow::TensorShape;
 using tensorflow::tstring;
 using tensorflow::shape_inference::InferenceContext;
 using tensorflow::shape_inference::ShapeHandle;
@@ -35,10 +37,14 @@ constexpr char kInlineCalls[] = "TfExt>InlineCalls";
 constexpr char kNames[] = "a vector, [n]";
 
 absl::Status InlineCallsShape(InferenceContext* c) {
+  tensorflow::DataType type;
+  TF_RETURN_IF_ERROR(c->GetAttr("T", &type));
+  const bool is_string = type == tensorflow::DT_STRING;
   ShapeHandle graph_def, outputs;
-  TF_RETURN_IF_ERROR(InferRank(c, kInlineCalls, "graph_def", 0, 0, kScalar, &graph_def));
+  TF_RETURN_IF_ERROR(InferRank(c, kInlineCalls, "graph_def", 0, is_string ? 0 : 1,
+                               is_string ? kScalar : kNames, &graph_def));
   TF_RETURN_IF_ERROR(InferRank(c, kInlineCalls, "outputs", 1, 1, kNames, &outputs));
-  c->set_output(0, c->Scalar());
+  c->set_output(0, is_string ? c->Scalar() : c->Vector(InferenceContext::kUnknownDim));
   c->set_output(1, outputs);
   return absl::OkStatus();
 }
@@ -46,10 +52,11 @@ absl::Status InlineCallsShape(InferenceContext* c) {
 }  // namespace
 
 REGISTER_OP("TfExt>InlineCalls")
-    .Input("graph_def: string")
+    .Input("graph_def: T")
     .Input("outputs: string")
-    .Output("nodes: string")
+    .Output("nodes: T")
     .Output("inlined: string")
+    .Attr("T: {string, uint8} = DT_STRING")
     .SetShapeFn(InlineCallsShape)
     .Doc(R"doc(
 Adds nodes that compute tensors of a graph without function calls.
@@ -60,10 +67,11 @@ forward and backward, so it can train a model with dropout. The bytes of
 `graph_def` followed by those of `nodes` are a GraphDef of both, which any
 client can import.
 
-graph_def: A serialized tensorflow.GraphDef, its library included, [].
+graph_def: A serialized tensorflow.GraphDef, its library included: a string, []; or
+  its bytes, [n], for languages whose strings cannot hold all bytes, as in Rust.
 outputs: Tensors of it, as "node:index", [n].
 nodes: The nodes to add, a serialized GraphDef whose inputs come from these
-  nodes or from the graph, [].
+  nodes or from the graph, in the form of `graph_def`.
 inlined: The tensors that replace `outputs`; the same ones if no call leads to
   them, [n].
 )doc");
@@ -73,6 +81,37 @@ REGISTER_OP_NO_GRADIENT("TfExt>InlineCalls");
 
 namespace {
 
+// The bytes of a serialized message as one string, [], or as uint8, [n].
+template <typename T>
+struct Bytes;
+
+template <>
+struct Bytes<tstring> {
+  static constexpr int kRank = 0;
+  static constexpr const char* kShape = kScalar;
+  static absl::string_view Read(const Tensor& tensor) { return tensor.scalar<tstring>()(); }
+  static TensorShape ShapeOf(const std::string&) { return {}; }
+  static void Write(const std::string& bytes, Tensor* tensor) {
+    tensor->scalar<tstring>()() = bytes;
+  }
+};
+
+template <>
+struct Bytes<uint8_t> {
+  static constexpr int kRank = 1;
+  static constexpr const char* kShape = kNames;
+  static absl::string_view Read(const Tensor& tensor) {
+    return absl::string_view(tensor.tensor_data().data(), tensor.NumElements());
+  }
+  static TensorShape ShapeOf(const std::string& bytes) {
+    return {static_cast<int64_t>(bytes.size())};
+  }
+  static void Write(const std::string& bytes, Tensor* tensor) {
+    std::copy(bytes.begin(), bytes.end(), tensor->vec<uint8_t>().data());
+  }
+};
+
+template <typename T>
 class InlineCallsOp : public OpKernel {
  public:
   using OpKernel::OpKernel;
@@ -80,24 +119,33 @@ class InlineCallsOp : public OpKernel {
   void Compute(OpKernelContext* context) override {
     const Tensor& graph_def = context->input(0);
     const Tensor& outputs = context->input(1);
-    OP_REQUIRES_OK(context, CheckRank(kInlineCalls, "graph_def", graph_def.shape(), 0, kScalar));
+    OP_REQUIRES_OK(context, CheckRank(kInlineCalls, "graph_def", graph_def.shape(), Bytes<T>::kRank,
+                                      Bytes<T>::kShape));
     OP_REQUIRES_OK(context, CheckRank(kInlineCalls, "outputs", outputs.shape(), 1, kNames));
-    const tstring* bytes = graph_def.scalar<tstring>().data();
+    const absl::string_view bytes = Bytes<T>::Read(graph_def);
     const tstring* names = outputs.vec<tstring>().data();
     const absl::StatusOr<InlinedCopy> copy =
-        CopyInlined(bytes->data(), bytes->size(), {names, names + outputs.NumElements()});
+        CopyInlined(bytes.data(), bytes.size(), {names, names + outputs.NumElements()});
     OP_REQUIRES(context, copy.ok(),
                 tensorflow::errors::CreateWithUpdatedMessage(
                     copy.status(), absl::StrCat(kInlineCalls, ": ", copy.status().message())));
     Tensor* nodes = nullptr;
-    OP_REQUIRES_OK(context, context->allocate_output(0, {}, &nodes));
-    nodes->scalar<tstring>()() = copy->nodes.SerializeAsString();
+    const std::string serialized = copy->nodes.SerializeAsString();
+    OP_REQUIRES_OK(context, context->allocate_output(0, Bytes<T>::ShapeOf(serialized), &nodes));
+    Bytes<T>::Write(serialized, nodes);
     Tensor* inlined = nullptr;
     OP_REQUIRES_OK(context, context->allocate_output(1, outputs.shape(), &inlined));
     std::copy(copy->tensors.begin(), copy->tensors.end(), inlined->vec<tstring>().data());
   }
 };
-REGISTER_KERNEL_BUILDER(Name("TfExt>InlineCalls").Device(tensorflow::DEVICE_CPU), InlineCallsOp);
+
+#define REGISTER_INLINE_CALLS(T)                                                       \
+  REGISTER_KERNEL_BUILDER(                                                             \
+      Name("TfExt>InlineCalls").Device(tensorflow::DEVICE_CPU).TypeConstraint<T>("T"), \
+      InlineCallsOp<T>)
+REGISTER_INLINE_CALLS(tstring);
+REGISTER_INLINE_CALLS(uint8_t);
+#undef REGISTER_INLINE_CALLS
 
 }  // namespace
 }  // namespace tensorflow_ext

@@ -10,6 +10,7 @@ import case_files
 import check
 import clients
 import judge
+import languages
 import numpy as np
 import pytest
 from cases import Case
@@ -197,7 +198,7 @@ def test_the_report_says_what_was_checked(
 
 @pytest.mark.parametrize("client", judge.PROGRAMS)
 def test_a_client_ends_with_its_input_and_refuses_nonsense(client: str) -> None:
-    program = judge.find_program(judge.PROGRAMS[client])
+    program = judge.find_program(client)
     unknown = b"\1" + bytes(7) + b"x"
     for request, expected in ((b"", 0), (b"\1", 1), (unknown, 1)):
         run = subprocess.run([program], input=request, check=False)
@@ -205,7 +206,7 @@ def test_a_client_ends_with_its_input_and_refuses_nonsense(client: str) -> None:
 
 
 def test_the_smoke_program_prints_a_gradient() -> None:
-    command = [judge.find_program("c/smoke"), judge.LIBRARY]
+    command = [languages.find("C", "smoke"), judge.LIBRARY]
     run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     assert run.returncode == 0
     assert run.stdout == "relu(x) = [0, 0.5, 2]\nd relu(x) / dx = [0, 1, 1]\n"

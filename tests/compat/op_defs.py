@@ -14,7 +14,6 @@ from tensorflow.core.framework import op_def_pb2
 import tensorflow_ext.addons  # noqa: F401, registers ops
 from tensorflow_ext._runtime import _wrappers
 
-HISTORY = pathlib.Path(__file__).absolute().parent / "op_defs.txt"
 # tensorflow_ext.addons has registered the second.
 _NAMESPACES = ("TfExt>", "Addons>")
 
@@ -35,9 +34,9 @@ def current() -> list[op_def_pb2.OpDef]:
     return sorted(map(_without_text, ops), key=lambda op_def: op_def.name)
 
 
-def history(file: pathlib.Path = HISTORY) -> list[op_def_pb2.OpDef]:
-    """Every definition that each op has had, oldest first."""
-    return [text_format.Parse(line, op_def_pb2.OpDef()) for line in file.read_text().splitlines()]
+def parsed(lines: Iterable[str]) -> list[op_def_pb2.OpDef]:
+    """The definitions of a recorded list: every one that each op has had, oldest first."""
+    return [text_format.Parse(line, op_def_pb2.OpDef()) for line in lines]
 
 
 def unrecorded(
@@ -48,17 +47,12 @@ def unrecorded(
     return [op_def for op_def in now if last.get(op_def.name) != op_def]
 
 
-def record(file: pathlib.Path = HISTORY) -> list[str]:
-    """Appends new definitions to the history; returns the names of their ops."""
-    before = history(file) if file.exists() else []
-    new = unrecorded(before, current())
+def with_current(lines: list[str]) -> list[str]:
+    """A recorded list with the current definitions that it lacks."""
+    before = parsed(lines)
     # The sort is by name and keeps the order of an op's definitions.
-    lines = [
-        text_format.MessageToString(op_def, as_one_line=True).strip() + "\n"
-        for op_def in sorted([*before, *new], key=lambda op_def: op_def.name)
-    ]
-    file.write_text("".join(lines))
-    return [op_def.name for op_def in new]
+    every = sorted([*before, *unrecorded(before, current())], key=lambda op_def: op_def.name)
+    return [text_format.MessageToString(op_def, as_one_line=True).strip() for op_def in every]
 
 
 def _program() -> pathlib.Path:

@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 import op_defs
 import pytest
+import recorded
 from tensorflow.core.framework import attr_value_pb2, op_def_pb2, types_pb2
 
+HISTORY = op_defs.parsed(recorded.read()["op_defs"])
 MEND = (
     "An op that graphs hold may get an attribute with a default, and types; for all "
     "else a new op stands beside it, of the same name with V2 "
@@ -17,17 +19,17 @@ RECORD = ".venv/bin/python tests/compat/record.py records it."
 
 
 def test_no_op_was_removed_or_changed() -> None:
-    found = op_defs.incompatible(op_defs.history(), op_defs.current())
+    found = op_defs.incompatible(HISTORY, op_defs.current())
     assert not found, MEND
 
 
 def test_every_op_is_recorded() -> None:
-    new = op_defs.unrecorded(op_defs.history(), op_defs.current())
+    new = op_defs.unrecorded(HISTORY, op_defs.current())
     assert not new, f"{[op_def.name for op_def in new]}: {RECORD}"
 
 
 def test_names_of_every_kind_are_recorded() -> None:
-    names = {op_def.name.partition(">")[0] for op_def in op_defs.history()}
+    names = {op_def.name.partition(">")[0] for op_def in HISTORY}
     assert names == {"TfExt", "Addons"}
 
 
@@ -64,14 +66,14 @@ _FAULTS: dict[str, tuple[Callable[[op_def_pb2.OpDef], object], str]] = {
 @pytest.mark.parametrize("name", _FAULTS)
 def test_a_planted_change_is_found(name: str) -> None:
     change, message = _FAULTS[name]
-    found = op_defs.incompatible(op_defs.history(), _planted(change))
+    found = op_defs.incompatible(HISTORY, _planted(change))
     assert found.keys() == {"TfExt>Hardshrink"}
     assert re.search(message, found["TfExt>Hardshrink"], re.IGNORECASE), found
 
 
 def test_a_removed_op_is_found() -> None:
     ops = [op for op in op_defs.current() if op.name != "Addons>Mish"]
-    assert op_defs.incompatible(op_defs.history(), ops).keys() == {"Addons>Mish"}
+    assert op_defs.incompatible(HISTORY, ops).keys() == {"Addons>Mish"}
 
 
 def _with_slope(default: float) -> list[op_def_pb2.OpDef]:
@@ -81,10 +83,9 @@ def _with_slope(default: float) -> list[op_def_pb2.OpDef]:
 
 def test_an_attribute_with_a_default_is_not_a_fault() -> None:
     """The test asks to record the new op; after that, its default must not change."""
-    history = op_defs.history()
     grown = _with_slope(0)
-    assert not op_defs.incompatible(history, grown)
-    (new,) = op_defs.unrecorded(history, grown)
+    assert not op_defs.incompatible(HISTORY, grown)
+    (new,) = op_defs.unrecorded(HISTORY, grown)
     assert new.name == "TfExt>Hardshrink"
     later = _with_slope(1)
-    assert op_defs.incompatible([*history, new], later).keys() == {new.name}
+    assert op_defs.incompatible([*HISTORY, new], later).keys() == {new.name}

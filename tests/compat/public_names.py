@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The public names of this library: its C interface, its C++ and its Python.
 
-Each function returns sorted lines of names, with what a call must match. The recorded lists are
-beside this file.
+Each function returns sorted lines of names, with what a call must match. recorded.py has the
+recorded ones.
 """
 
 import ast
@@ -26,7 +26,6 @@ import tensorflow as tf
 import tensorflow_ext
 from tensorflow_ext._runtime import _library
 
-_HERE = pathlib.Path(__file__).absolute().parent
 _ROOT = pathlib.Path(tensorflow_ext.sysconfig.get_include())
 _C_HEADERS = (
     "addons/register_ops.h",
@@ -175,10 +174,6 @@ def python() -> list[str]:
 
 
 LISTS = {"c_interface": c_interface, "cpp_names": cpp, "python_names": python}
-
-
-def recorded(name: str) -> list[str]:
-    return (_HERE / f"{name}.txt").read_text(encoding="utf-8").splitlines()
 
 
 class _Parameters:

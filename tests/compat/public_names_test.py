@@ -6,7 +6,9 @@ import re
 import cpp_names
 import public_names
 import pytest
+import recorded
 
+RECORDED = recorded.read()
 RULE = "docs/compatibility.md says what may change, and when."
 RECORD = ".venv/bin/python tests/compat/record.py records it."
 
@@ -16,20 +18,20 @@ every_list = pytest.mark.parametrize("name", public_names.LISTS)
 @every_list
 def test_nothing_was_removed(name: str) -> None:
     now = public_names.LISTS[name]()
-    faults = public_names.broken(public_names.recorded(name), now)
+    faults = public_names.broken(RECORDED[name], now)
     assert not faults, RULE
 
 
 @every_list
 def test_everything_is_recorded(name: str) -> None:
-    new = set(public_names.LISTS[name]()) - set(public_names.recorded(name))
-    assert not new, f"{name}.txt has not {sorted(new)}: {RECORD}"
+    new = set(public_names.LISTS[name]()) - set(RECORDED[name])
+    assert not new, f"{name} has not {sorted(new)}: {RECORD}"
 
 
 def test_the_library_exports_what_its_headers_declare() -> None:
     declared = {
         found[1]
-        for line in public_names.recorded("c_interface")
+        for line in RECORDED["c_interface"]
         if (found := re.search(r"(TfExt_\w+) \(", line))
     }
     assert len(declared) > 30
@@ -38,7 +40,7 @@ def test_the_library_exports_what_its_headers_declare() -> None:
 
 @every_list
 def test_a_removed_line_is_found(name: str) -> None:
-    lines = public_names.recorded(name)
+    lines = RECORDED[name]
     for i in range(0, len(lines), 7):
         left = [*lines[:i], *lines[i + 1 :]]
         assert public_names.broken(lines, left) == [f"gone: {lines[i]}"]

@@ -138,7 +138,7 @@ def frozen(folder: pathlib.Path) -> Numbers:
 
 
 def client() -> client_process.ClientProcess:
-    program = protocol.find_program(protocol.PROGRAMS["C"])
+    program = protocol.find_program("C")
     return client_process.ClientProcess(program, _library.PATH)
 
 

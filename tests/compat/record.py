@@ -7,27 +7,29 @@ It only adds. If a recorded name is gone, it says so and writes nothing. docs/co
 what may change.
 """
 
-import pathlib
 import sys
 
 import op_defs
 import public_names
+import recorded
 
 
 def main() -> int:
-    faults = []
-    for name, collect in public_names.LISTS.items():
-        file = pathlib.Path(__file__).absolute().parent / f"{name}.txt"
-        before = public_names.recorded(name) if file.exists() else []
-        now = collect()
-        faults += public_names.broken(before, now)
-        if not faults and now != before:
-            file.write_text("".join(f"{line}\n" for line in now), encoding="utf-8")
-            print(f"{file.name}: {len(set(now) - set(before))} new lines")
-    for name in [] if faults else op_defs.record():
-        print(f"{op_defs.HISTORY.name}: {name}")
-    print("\n".join(faults), end="\n" if faults else "")
-    return bool(faults)
+    before = recorded.read()
+    now = {name: collect() for name, collect in public_names.LISTS.items()}
+    faults = [
+        fault for name, lines in now.items() for fault in public_names.broken(before[name], lines)
+    ]
+    if faults:
+        print("\n".join(faults))
+        return 1
+    now["op_defs"] = op_defs.with_current(before["op_defs"])
+    for name, lines in now.items():
+        for line in sorted(set(lines) - set(before[name])):
+            print(f"{name}: {line}")
+    if now != before:
+        recorded.write(now)
+    return 0
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 """Writes the files that later versions must load, as tests/compat/VERSION.zip.
 
 Run it once, when a version is made: the files of a version never change. Run it in a checkout of
-that version, built by `./run build //tests/clients/c:client`:
+that version, built by `./run build //bindings/c:client`:
 
     .venv/bin/python tests/compat/write.py tests/compat
 

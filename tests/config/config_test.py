@@ -22,7 +22,7 @@ from tensorflow_ext import _compatibility, sysconfig
 from tensorflow_ext.__main__ import main
 from tensorflow_ext._runtime import _library
 
-FOLDER = pathlib.Path(__file__).absolute().parent
+BINDINGS = pathlib.Path(__file__).absolute().parents[2] / "bindings"
 # Under Bazel this file is a link into the source tree.
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARY = str(_library.PATH)
@@ -48,7 +48,8 @@ def needs(name: str) -> pytest.MarkDecorator:
 @pytest.fixture
 def folder(tmp_path: pathlib.Path) -> pathlib.Path:
     folder = tmp_path / "a folder"
-    shutil.copytree(FOLDER / "programs", folder)
+    for program in BINDINGS.glob("*/config_program"):
+        shutil.copytree(program, folder / program.parent.name)
     return folder
 
 
@@ -89,7 +90,8 @@ def spaced(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("compiler", "source", "kind"), [("cc", "program.c", "--c"), ("c++", "program.cc", "--cxx")]
+    ("compiler", "source", "kind"),
+    [("cc", "c/program.c", "--c"), ("c++", "cxx/program.cc", "--cxx")],
 )
 def test_c_and_cxx(
     compiler: str, source: str, kind: str, config: Config, folder: pathlib.Path
@@ -104,7 +106,7 @@ def test_c_and_paths_with_spaces(config: Config, folder: pathlib.Path) -> None:
     error = config("--c", fails=True)
     assert "has a space" in error
     assert "--write FOLDER writes a file instead" in error
-    run(f"cc -Wall program.c {config('--c', '--write=flags')} -o program", folder)
+    run(f"cc -Wall c/program.c {config('--c', '--write=flags')} -o program", folder)
     assert run(["./program"], folder) == RESULT
 
 
@@ -112,7 +114,7 @@ def test_c_and_paths_with_spaces(config: Config, folder: pathlib.Path) -> None:
 def test_cmake(config: Config, folder: pathlib.Path) -> None:
     # test_run_passes_it_on checks the output without --write.
     flags = config("--cmake", "--write=for cmake")
-    run(f"cmake {flags} -S . -B build && cmake --build build", folder)
+    run(f"cmake {flags} -S cxx -B build && cmake --build build", folder)
     assert run(["build/program"], folder) == RESULT
 
 
@@ -121,7 +123,7 @@ def test_cmake(config: Config, folder: pathlib.Path) -> None:
 def test_pkg_config(package: str, config: Config, folder: pathlib.Path) -> None:
     exports = config("--pkg-config", "--write=for pkg-config")
     flags = f"$(pkg-config --cflags --libs {package})"
-    run(f'{exports}; eval "cc -Wall program.c {flags} -o program"', folder)
+    run(f'{exports}; eval "cc -Wall c/program.c {flags} -o program"', folder)
     # tensorflow.pc is for bindings, which load this library themselves.
     loaded = [LIBRARY] if package == "tensorflow" else []
     assert run(["./program", *loaded], folder) == RESULT

@@ -11,7 +11,7 @@ import markdown_it
 # Under Bazel this file is a link into the source tree.
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Compiled sources that a block of C, C++, Go, Java or Rust may match.
-_COMPILED = ("tensorflow_ext", "tests", "examples", "java")
+_COMPILED = ("tensorflow_ext", "tests", "examples", "bindings")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -98,12 +98,16 @@ def test_every_block_is_checked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "pattern"), [("README.md", "*/"), ("fine_tune/README.md", "*/fine_tune/")]
+    ("page", "pattern"),
+    [
+        ("examples/README.md", "examples/*/"),
+        ("examples/fine_tune/README.md", "bindings/*/"),
+        ("bindings/README.md", "bindings/*/"),
+    ],
 )
 def test_every_example_is_listed(page: str, pattern: str) -> None:
-    examples = ROOT / "examples"
-    readme = examples / page
-    for folder in examples.glob(pattern):
+    readme = ROOT / page
+    for folder in ROOT.glob(pattern):
         if any(folder.rglob("BUILD")):
             link = f"]({os.path.relpath(folder, readme.parent)}"
             assert link in readme.read_text(), f"{readme} names no {folder}"
@@ -165,7 +169,7 @@ def test_go_java_and_rust(block: Block) -> None:
 
 @_every_block("toml")
 def test_toml(block: Block) -> None:
-    manifests = (ROOT / "examples" / "rust").glob("*/Cargo.toml")
+    manifests = (ROOT / "bindings" / "rust" / "examples").glob("*/Cargo.toml")
     assert any(block.text in path.read_text() for path in manifests), (
         f"{block} stands in no Cargo.toml of an example"
     )

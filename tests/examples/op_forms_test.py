@@ -164,7 +164,6 @@ def test_second_order(name: str) -> None:
 def client() -> Client:
     client = Client(tensorflow_dir(), str(_library.PATH))
     client.load(LIBRARY)
-    _library.register_gradients()
     return client
 
 

@@ -3,12 +3,10 @@
 loads."""
 
 import functools
-import os
 import pathlib
 import re
-import subprocess
-import sys
 
+import commands
 import keras
 import tensorflow as tf
 
@@ -41,9 +39,6 @@ def test_example(tmp_path: pathlib.Path) -> None:
     section = _PAGE.read_text().partition("\n## A model, there and here\n")[2]
     program = re.search(r"```python\n(.*?)```", section, re.DOTALL)[1]
     assert len([line for line in program.splitlines() if line]) <= 20
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    printed = subprocess.check_output(
-        [sys.executable, "-c", program], cwd=tmp_path, env=environment, text=True
-    )
+    printed = commands.python("-c", program, cwd=tmp_path)
     assert (tmp_path / "texts.keras").is_file()
     assert float(re.search(r"accuracy ([\d.]+)", printed)[1]) > 0.95

@@ -145,6 +145,21 @@ def test_imported_loops_are_an_error() -> None:
         API.add_gradients(graph, ["y:0"], ["x:0"])
 
 
+@pytest.mark.parametrize("x", ["x:0", "while/Identity:0"])
+def test_inside_of_an_imported_loop(x: str) -> None:
+    graph = graph_of(lambda: old_loop(placeholder()))
+    with client_error(tf.errors.UNIMPLEMENTED, "y lies in the body.*'while/Merge'"):
+        API.add_gradients(graph, ["while/mul:0"], [x])
+
+
+@pytest.mark.parametrize("x", ["x:0", "loop/Switch:1"])
+def test_inside_of_a_loop_of_TF_NewWhile(x: str) -> None:
+    graph = two_variables()
+    graph.while_loop(["a:0", "a:0"], *LOOP)
+    with client_error(tf.errors.UNIMPLEMENTED, "y lies in the body"):
+        API.add_gradients(graph, ["loop/body/imported/y0:0"], [x])
+
+
 def test_a_loop_elsewhere() -> None:
     def build() -> None:
         factor = old_loop(tf.constant(1.0, tf.float64))

@@ -74,8 +74,17 @@ def formula(x: tf.Tensor, handle: tf.Tensor) -> tf.Tensor:
 
 @tf.function
 def checked(x: tf.Tensor, handle: tf.Tensor) -> tf.Tensor:
-    """An op that only its OpDef marks as stateful runs again, too."""
-    return tf.sin(tf.debugging.check_numerics(x, "x") * read(handle)) * x
+    """Ops that only their OpDefs mark as stateful run again, too."""
+    constants = [
+        tf.raw_ops.Empty(shape=[], dtype=tf.float64, init=True),
+        tf.raw_ops.StatelessRandomGetAlg(),
+        tf.raw_ops.DeviceIndex(device_names=["CPU"]),
+        tf.data.Dataset.range(3).reduce(0.0, lambda total, i: total + tf.cast(i, tf.float32)),
+        tf.data.Dataset.from_tensor_slices([1.0, 2.0]).take(1).get_single_element(),
+        tf.data.Dataset.from_tensors(3.0).get_single_element(),
+    ]
+    factor = tf.add_n([tf.cast(value, tf.float64) for value in constants])
+    return tf.sin(tf.debugging.check_numerics(x, "x") * read(handle) * factor) * x
 
 
 @tf.function(jit_compile=True)
@@ -125,6 +134,46 @@ def remote(x: tf.Tensor, handle: tf.Tensor) -> tf.Tensor:
 )
 def test_by_input_and_variable(build: Callable[..., Any]) -> None:
     check(imported(calling(build)))
+
+
+def of_attributes(op: str, **attributes: Any) -> Callable[..., Any]:
+    """A function that multiplies x by the sum of an op's first output."""
+
+    @tf.function
+    def function(x: tf.Tensor, _: tf.Tensor) -> tf.Tensor:
+        made = getattr(tf.raw_ops, op)(**attributes)
+        first = made[0] if isinstance(made, tuple) else made
+        return x * tf.cast(tf.reduce_sum(first), tf.float64)
+
+    return function
+
+
+NETWORK = {
+    **{name: np.ones([1, 1, 1], np.float32) for name in ("input", "input_h", "input_c")},
+    **{"params": np.ones([8], np.float32), "rnn_mode": "rnn_tanh"},
+}
+RUNS = np.ones([1], np.int32)
+
+
+@pytest.mark.parametrize(
+    ("op", "attributes", "random"),
+    [
+        ("Empty", {"shape": [2], "dtype": tf.float32}, {"init": False}),
+        ("CudnnRNN", NETWORK, {"dropout": 0.5}),
+        ("CudnnRNNV2", NETWORK, {"dropout": 0.5}),
+        ("CudnnRNNV3", {**NETWORK, "sequence_lengths": RUNS}, {"dropout": 0.5}),
+    ],
+)
+def test_attributes_that_make_an_op_deterministic(
+    op: str, attributes: dict[str, Any], random: dict[str, Any]
+) -> None:
+    """Some of these ops have no kernel here, so the gradient does not run."""
+    same = {"init": True} if op == "Empty" else {}
+    graph = imported(calling(of_attributes(op, **attributes, **same)))
+    assert graph.gradients(["y:0"], ["x:0"], []) != [None]
+    graph = imported(calling(of_attributes(op, **attributes, **random)))
+    with pytest.raises(ClientError, match=f"of op {op} .*need not give the same value twice"):
+        graph.gradients(["y:0"], ["x:0"], [])
 
 
 def test_the_gradient_that_the_graph_names_for_a_function() -> None:

@@ -119,36 +119,17 @@ std::vector<T> SpecialNumbers() {
   constexpr double kEpsilon = Limits::epsilon();
   constexpr double kIntegers = 2 / kEpsilon;  // there are no others from here on
   std::vector<T> values = {Limits::quiet_NaN()};
-  for (const double number : std::initializer_list<double>{0,
-                                                           1,
-                                                           2,
-                                                           3,
-                                                           4,
-                                                           0.5,
-                                                           1.5,
-                                                           0.1,
-                                                           100,
-                                                           1e30,
-                                                           1e-30,
-                                                           kIntegers,
-                                                           kIntegers / 2 + 1,
-                                                           kIntegers - 1,
-                                                           kIntegers * 3,
-                                                           1 + kEpsilon,
-                                                           1 - kEpsilon / 2,
-                                                           Limits::min(),
-                                                           Limits::min() / 4,
-                                                           Limits::denorm_min(),
-                                                           Limits::max(),
-                                                           Limits::max() / 2,
-                                                           Limits::infinity(),
-                                                           Limits::max_exponent,
-                                                           -Limits::min_exponent,
-                                                           0x1p64,
-                                                           0x1p67}) {
-    values.push_back(static_cast<T>(number));
-    values.push_back(static_cast<T>(-number));
-  }
+  const auto add = [&values](std::initializer_list<double> numbers) {
+    for (const double number : numbers) {
+      values.push_back(static_cast<T>(number));
+      values.push_back(static_cast<T>(-number));
+    }
+  };
+  add({0, 1, 2, 3, 4, 0.5, 1.5, 0.1, 100, 1e30, 1e-30, 0x1p64, 0x1p67});
+  add({kIntegers, kIntegers / 2 + 1, kIntegers - 1, kIntegers * 3});
+  add({1 + kEpsilon, 1 - kEpsilon / 2, Limits::infinity()});
+  add({Limits::min(), Limits::min() / 4, Limits::denorm_min(), Limits::max(), Limits::max() / 2});
+  add({Limits::max_exponent, -Limits::min_exponent});
   return values;
 }
 

@@ -27,12 +27,7 @@ _needs_cmake = pytest.mark.skipif(
 
 def _run(*command: str | pathlib.Path, cwd: pathlib.Path) -> str:
     """Runs a program that imports this process's tensorflow_ext."""
-    environment = {
-        **os.environ,
-        "PYTHON": sys.executable,
-        "PYTHONPATH": os.pathsep.join(sys.path),
-        "TF_CPP_MIN_LOG_LEVEL": "3",
-    }
+    environment = commands.environment(PYTHON=sys.executable, TF_CPP_MIN_LOG_LEVEL="3")
     return commands.run(*command, cwd=cwd, env=environment)
 
 

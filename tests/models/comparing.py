@@ -129,7 +129,7 @@ def outcomes_of_programs(outcomes: Outcomes) -> dict[str, Outcomes]:
         every = list(itertools.chain(*known.values()))
         if not every:
             continue
-        rest = iter(run_program(every, find_program(PROGRAMS[language]), LIBRARY))
+        rest = iter(run_program(every, find_program(language), LIBRARY))
         found[language] = {name: [next(rest) for _ in of_case] for name, of_case in known.items()}
     return found
 

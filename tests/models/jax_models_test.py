@@ -84,7 +84,7 @@ def test_no_second_order(name: str, outcomes: dict[str, Outcome]) -> None:
 @pytest.mark.parametrize("language", PROGRAMS)
 def test_languages(language: str, outcomes: dict[str, Outcome]) -> None:
     chosen = [outcome for name, outcome in outcomes.items() if name not in ERRORS]
-    program = find_program(PROGRAMS[language])
+    program = find_program(language)
     for outcome in run_program(chosen, program, os.environ["PARITY_LIBRARY"]):
         check(outcome, outcome.result["first"], outcome.result.get("error"), None)
 

@@ -12,7 +12,7 @@ import numpy as np
 BOTH_TYPES = ("float32", "float64")
 
 # The error of a model that draws numbers, or writes a variable that it reads.
-RUNS_AGAIN = "The gradient runs the function again"
+RUNS_AGAIN = "but a session has this node"  # that of TF_LoadSessionFromSavedModel
 
 # Keras 3.12, the last for Python 3.10, lacks these.
 NEW_LAYERS = (

@@ -29,9 +29,9 @@ def between(low: float, high: float, *shape: int, seed: int = 0) -> np.ndarray:
 NESTED = "The model does not have this gradient"
 
 # On CPUs, Grappler replaces the call of Gamma's sampler with another one (api_implements), which
-# draws other numbers. It cannot replace a body that is a part of a gradient, so such a gradient is
-# an error. Inlined calls draw once, by the implementation that the model calls; without Grappler's
-# replacement, Python draws the same numbers.
+# draws other numbers. A call that is differentiated changes, so that Grappler does not replace it,
+# and a session that has the node would not see that. Inlined calls draw by the implementation that
+# the model calls; without Grappler's replacement, Python draws the same numbers.
 IMPLEMENTATIONS = "TensorFlow may choose another implementation"
 tf.config.optimizer.set_experimental_options({"implementation_selector": False})
 

@@ -23,7 +23,7 @@ _TARGETS = [
     "//python/tensorflow_ext:op_modules",
     "//tensorflow_ext:libtensorflow_ext.so",
     "//tensorflow_ext/loader:libtensorflow_ext_loader.so",
-    "//tests/clients/c:client",
+    "//bindings/c:client",
     f"//{_KERNELS_ALONE}:libkernels_emulated.so",
 ]
 _IMPORTED_FROM = ("python", "tools", "third_party/python", "tests/clients/python")

@@ -7,6 +7,7 @@ The tests of differentiation modes and of vectorization run over this table.
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import op_definitions
@@ -56,64 +57,18 @@ def upstream_of(like: tf.Tensor, seed: int = 3) -> tf.Tensor:
     return tf.constant(values, like.dtype)
 
 
-_X = apart((3, 4), 0)
-_WIDE = _X * 4
-
-_ACTIVATIONS = [
-    Comparison("relu", tfe.relu, tf.nn.relu, (_X,)),
-    Comparison("gelu", tfe.gelu, stock.gelu, (_WIDE,)),
-    Comparison(
-        "gelu, exact", functools.partial(tfe.gelu, approximate=False), stock.gelu_exact, (_WIDE,)
-    ),
-    Comparison(
-        "swiglu",
-        tfe.swiglu,
-        lambda gate, value: tf.nn.silu(gate) * value,
-        (_WIDE, _WIDE[::-1] * 0.5),
-    ),
-    Comparison("mish", tfe.mish, lambda x: x * tf.tanh(tf.nn.softplus(x)), (_WIDE,)),
-    Comparison("lisht", tfe.lisht, lambda x: x * tf.tanh(x), (_WIDE,)),
-    Comparison("tanhshrink", tfe.tanhshrink, lambda x: x - tf.tanh(x), (_WIDE,)),
-    Comparison(
-        "hardshrink", functools.partial(tfe.hardshrink, **stock.BOUNDS), stock.hardshrink, (_WIDE,)
-    ),
-    Comparison(
-        "softshrink", functools.partial(tfe.softshrink, **stock.BOUNDS), stock.softshrink, (_WIDE,)
-    ),
-    Comparison(
-        "rrelu",
-        lambda x: tfe.rrelu(x, 0.125, 0.375, training=True, seed=(7, -8)),
-        lambda x: slopes.rrelu(x, (7, -8), 0.125, 0.375),
-        (_X,),
-    ),
-    Comparison(
-        "rrelu, not training",
-        lambda x: tfe.rrelu(x, 0.125, 0.375),
-        lambda x: tf.nn.leaky_relu(x, 0.25),
-        (_X,),
-    ),
-    Comparison("sparsemax", tfe.sparsemax, stock.sparsemax, (_X,), any_shape=False),
-    Comparison(
-        "sparsemax, axis 0",
-        lambda x: tfe.sparsemax(x, 0),
-        lambda x: tf.transpose(stock.sparsemax(tf.transpose(x))),
-        (_X,),
-        any_shape=False,
-    ),
-]
-
-_ROW = apart((4,), 1) * 8 + 0.3
-
-_ARITHMETIC = [
-    Comparison("floor_mod", tfe.floor_mod, stock.floor_mod, (_X[:, np.newaxis] * 9, _ROW)),
-    Comparison(
-        "multiply_left",
-        tfe.multiply_left,
-        lambda x, y: x * tf.stop_gradient(y),
-        (_ROW, _X),
-        without_gradient=(1,),
-    ),
-]
+def _row(
+    name: str,
+    *inputs: np.ndarray,
+    attributes: dict[str, Any] | None = None,
+    function: Function | None = None,
+    reference: Function | None = None,
+    **more: Any,
+) -> Comparison:
+    """A comparison of the function and the stock function of this name, if none are given."""
+    op = name.partition(",")[0]
+    function = functools.partial(function or getattr(tfe, op), **(attributes or {}))
+    return Comparison(name, function, reference or getattr(stock, op), inputs, **more)
 
 
 def _clip(x: tf.Tensor, y: tf.Tensor, clip_norm: tf.Tensor) -> tf.Tensor:
@@ -121,183 +76,149 @@ def _clip(x: tf.Tensor, y: tf.Tensor, clip_norm: tf.Tensor) -> tf.Tensor:
     return stock.flat(*clipped, norm)
 
 
-_CLIPPING = [
-    Comparison(
-        "clip_by_global_norm",
-        _clip,
-        stock.clip_by_global_norm,
-        (_X, apart((5,), 1), np.array(0.5)),
-        vectorizes_exactly=False,
-    ),
-    Comparison(
-        "clip_by_global_norm, not clipped",
-        _clip,
-        stock.clip_by_global_norm,
-        (_X, apart((5,), 1), np.array(3.0)),
-        vectorizes_exactly=False,
-    ),
-]
+def _layer_norm(x: tf.Tensor, scale: tf.Tensor, offset: tf.Tensor) -> tf.Tensor:
+    return stock.with_statistics(*tfe.layer_norm(x, scale, offset, epsilon=stock.EPSILON))
 
-_TABLE_AND_WEIGHTS = (apart((6, 5), 23), apart(stock.INDICES.shape, 24))
 
-_EMBEDDING = [
-    Comparison(
-        "embedding_bag",
-        functools.partial(tfe.embedding_bag, stock.INDICES),
-        stock.embedding_bag,
-        _TABLE_AND_WEIGHTS,
-        any_shape=False,
-    ),
-    Comparison(
-        "embedding_bag, mean",
-        functools.partial(tfe.embedding_bag, stock.INDICES.astype(np.int32), combiner="mean"),
-        lambda *inputs: stock.embedding_bag(*inputs) / stock.INDICES.shape[1],
-        _TABLE_AND_WEIGHTS,
-        any_shape=False,
-    ),
-]
-
-_GRADIENT_MODIFIERS = [
-    Comparison(
-        "sign_straight_through",
-        lambda x: tfe.sign_straight_through(x, clip=0.25),
-        lambda x: with_value(tf.clip_by_value(x, -0.25, 0.25), tf.sign(x)),
-        (_X,),
-    ),
-    Comparison(
-        "round_straight_through",
-        tfe.round_straight_through,
-        lambda x: with_value(x, tf.round(x)),
-        (_X * 9,),
-    ),
-    Comparison(
-        "reverse_gradient",
-        lambda x: tfe.reverse_gradient(x, scale=0.5),
-        lambda x: with_value(-0.5 * x, x),
-        (_X,),
-    ),
-    Comparison(
-        "reverse_gradient_n",
-        lambda x: tfe.reverse_gradient_n([x, tf.constant(3)], scale=0.5)[0],
-        lambda x: with_value(-0.5 * x, x),
-        (_X,),
-    ),
-    Comparison(
-        "scale_gradient",
-        lambda x: tfe.scale_gradient(x, scale=-3.0),
-        lambda x: with_value(-3.0 * x, x),
-        (_X,),
-    ),
-    Comparison(
-        "clip_gradient",
-        lambda x: tfe.clip_gradient(x, min=-0.5, max=0.25),
-        stock.clip_gradient,
-        (_X,),
-    ),
-    Comparison(
-        "straight_through",
-        tfe.straight_through,
-        lambda value, surrogate: with_value(surrogate, value),
-        (_X, _X[::-1] * 2),
-        without_gradient=(0,),
-    ),
-]
-
+_X = apart((3, 4), 0)
+_WIDE = _X * 4
+_ROW = apart((4,), 1) * 8 + 0.3
+_VECTOR = apart((5,), 1)
+_TABLE_AND_WEIGHTS = apart((6, 5), 23), apart(stock.INDICES.shape, 24)
 _RNG = np.random.default_rng(5)
 _ROWS = _RNG.normal(size=(2, 3, 5))
 _SCALE, _OFFSET = _RNG.normal(size=(2, 5))
-
-_NORMALIZATION = [
-    Comparison(
-        "layer_norm",
-        lambda x, scale, offset: stock.with_statistics(
-            *tfe.layer_norm(x, scale, offset, epsilon=stock.EPSILON)
-        ),
-        stock.layer_norm,
-        (_ROWS, _SCALE, _OFFSET),
-        any_shape=False,
-    ),
-    Comparison(
-        "rms_norm",
-        lambda x, scale: stock.with_statistics(*tfe.rms_norm(x, scale, epsilon=stock.EPSILON)),
-        stock.rms_norm,
-        (_ROWS, _SCALE),
-        any_shape=False,
-    ),
-]
-
 # The threshold differs from all values of `apart`.
-_PRUNING = [
-    Comparison(
+_THRESHOLD = np.array(0.25)
+_PAIR = apart((2, 5, 6, 3), 21), np.flip(apart((2, 5, 6, 3), 22), 1).copy()
+_IMAGES, _DEEPER = apart((2, 5, 5, 2), 2), apart((2, 5, 5, 3), 4)
+_WARPED, _FLOW = apart((2, 4, 5, 3), 4), apart((2, 4, 5, 2), 5) * 2.5 + 0.01
+
+# Rows of ops whose inputs have shapes of their own.
+_shaped = functools.partial(_row, any_shape=False)
+_clipped = functools.partial(_row, function=_clip, vectorizes_exactly=False)
+_LISTED = [
+    # ---- Activations
+    _row("relu", _X, reference=tf.nn.relu),
+    _row("gelu", _WIDE),
+    _row("gelu, exact", _WIDE, attributes={"approximate": False}, reference=stock.gelu_exact),
+    _row(
+        "swiglu", _WIDE, _WIDE[::-1] * 0.5, reference=lambda gate, value: tf.nn.silu(gate) * value
+    ),
+    _row("mish", _WIDE, reference=lambda x: x * tf.tanh(tf.nn.softplus(x))),
+    _row("lisht", _WIDE, reference=lambda x: x * tf.tanh(x)),
+    _row("tanhshrink", _WIDE, reference=lambda x: x - tf.tanh(x)),
+    _row("hardshrink", _WIDE, attributes=stock.BOUNDS),
+    _row("softshrink", _WIDE, attributes=stock.BOUNDS),
+    _row(
+        "rrelu",
+        _X,
+        attributes={"lower": 0.125, "upper": 0.375, "training": True, "seed": (7, -8)},
+        reference=lambda x: slopes.rrelu(x, (7, -8), 0.125, 0.375),
+    ),
+    _row(
+        "rrelu, not training",
+        _X,
+        attributes={"lower": 0.125, "upper": 0.375},
+        reference=lambda x: tf.nn.leaky_relu(x, 0.25),
+    ),
+    _shaped("sparsemax", _X),
+    _shaped(
+        "sparsemax, axis 0",
+        _X,
+        attributes={"axis": 0},
+        reference=lambda x: tf.transpose(stock.sparsemax(tf.transpose(x))),
+    ),
+    # ---- Arithmetic, and sums
+    _row("floor_mod", _X[:, np.newaxis] * 9, _ROW),
+    _row("multiply_left", _ROW, _X, without_gradient=(1,)),
+    _clipped("clip_by_global_norm", _X, _VECTOR, np.array(0.5)),
+    _clipped("clip_by_global_norm, not clipped", _X, _VECTOR, np.array(3.0)),
+    _shaped(
+        "embedding_bag",
+        *_TABLE_AND_WEIGHTS,
+        function=functools.partial(tfe.embedding_bag, stock.INDICES),
+    ),
+    _shaped(
+        "embedding_bag, mean",
+        *_TABLE_AND_WEIGHTS,
+        function=functools.partial(tfe.embedding_bag, stock.INDICES.astype(np.int32)),
+        attributes={"combiner": "mean"},
+        reference=lambda *inputs: stock.embedding_bag(*inputs) / stock.INDICES.shape[1],
+    ),
+    # ---- Gradients reshaped
+    _row(
+        "sign_straight_through",
+        _X,
+        attributes={"clip": 0.25},
+        reference=lambda x: with_value(tf.clip_by_value(x, -0.25, 0.25), tf.sign(x)),
+    ),
+    _row("round_straight_through", _X * 9, reference=lambda x: with_value(x, tf.round(x))),
+    _row(
+        "reverse_gradient",
+        _X,
+        attributes={"scale": 0.5},
+        reference=lambda x: with_value(-0.5 * x, x),
+    ),
+    _row(
+        "reverse_gradient_n",
+        _X,
+        function=lambda x: tfe.reverse_gradient_n([x, tf.constant(3)], scale=0.5)[0],
+        reference=lambda x: with_value(-0.5 * x, x),
+    ),
+    _row(
+        "scale_gradient",
+        _X,
+        attributes={"scale": -3.0},
+        reference=lambda x: with_value(-3.0 * x, x),
+    ),
+    _row("clip_gradient", _X, attributes={"min": -0.5, "max": 0.25}),
+    _row(
+        "straight_through",
+        *(_X, _X[::-1] * 2),
+        reference=lambda value, surrogate: with_value(surrogate, value),
+        without_gradient=(0,),
+    ),
+    # ---- Normalizations, pruning
+    _shaped("layer_norm", _ROWS, _SCALE, _OFFSET, function=_layer_norm),
+    _shaped(
+        "rms_norm",
+        *(_ROWS, _SCALE),
+        function=lambda *x: stock.with_statistics(*tfe.rms_norm(*x, epsilon=stock.EPSILON)),
+    ),
+    _row(
         "prune_by_magnitude",
-        tfe.prune_by_magnitude,
-        lambda weights, threshold: with_value(weights, stock.prune(weights, threshold)),
-        (_X, np.array(0.25)),
+        *(_X, _THRESHOLD),
+        reference=lambda weights, threshold: with_value(weights, stock.prune(weights, threshold)),
         without_gradient=(1,),
     ),
-    Comparison(
+    _row(
         "prune_by_magnitude, masked",
-        lambda weights, threshold: tfe.prune_by_magnitude(weights, threshold, gradient="masked"),
-        stock.prune,
-        (apart((3, 4), 1), np.array(0.25)),
+        *(apart((3, 4), 1), _THRESHOLD),
+        attributes={"gradient": "masked"},
+        reference=stock.prune,
         without_gradient=(1,),
     ),
-]
-
-_IMAGES = apart((2, 5, 5, 2), 2)
-_PAIR = (2, 5, 6, 3)
-
-_ON_IMAGES = [
-    Comparison(
-        "correlation_cost",
-        functools.partial(tfe.correlation_cost, **stock.DISPLACEMENTS),
-        stock.correlation_cost,
-        (apart(_PAIR, 21), np.flip(apart(_PAIR, 22), 1).copy()),
-        any_shape=False,
-    ),
-    Comparison(
+    # ---- On images
+    _shaped("correlation_cost", *_PAIR, attributes=stock.DISPLACEMENTS),
+    _shaped(
         "roi_pool",
-        lambda data, rois: tfe.roi_pool(data, rois, **stock.BINS).pooled,
-        stock.roi_pool,
-        (_IMAGES, stock.POOLED_REGIONS),
+        *(_IMAGES, stock.POOLED_REGIONS),
+        function=lambda data, rois: tfe.roi_pool(data, rois, **stock.BINS).pooled,
         without_gradient=(1,),
-        any_shape=False,
     ),
-    Comparison(
-        "roi_align",
-        functools.partial(tfe.roi_align, **stock.BINS),
-        stock.roi_align,
-        (_IMAGES, stock.ALIGNED_REGIONS),
-        without_gradient=(1,),
-        any_shape=False,
+    _shaped(
+        "roi_align", _IMAGES, stock.ALIGNED_REGIONS, attributes=stock.BINS, without_gradient=(1,)
     ),
-    Comparison(
-        "resampler",
-        tfe.resampler,
-        stock.resampler,
-        (apart((2, 5, 5, 3), 4), stock.POINTS),
-        any_shape=False,
-    ),
-    Comparison(
-        "interpolate_bilinear",
-        tfe.interpolate_bilinear,
-        stock.interpolate_bilinear,
-        (apart((2, 5, 5, 3), 4), stock.POINTS * 2),
-        any_shape=False,
-    ),
-    Comparison(
-        "dense_image_warp",
-        tfe.dense_image_warp,
-        stock.dense_image_warp,
-        (apart((2, 4, 5, 3), 4), apart((2, 4, 5, 2), 5) * 2.5 + 0.01),
-        any_shape=False,
-    ),
-]
-
-_ZEROING = [
-    Comparison("zero_out", tfe.zero_out, stock.zero_out, (_X,)),
-    Comparison(
-        "zero_out_with_index", lambda x: tfe.zero_out_with_index(x).zeroed, stock.zero_out, (_X,)
+    _shaped("resampler", _DEEPER, stock.POINTS),
+    _shaped("interpolate_bilinear", _DEEPER, stock.POINTS * 2),
+    _shaped("dense_image_warp", _WARPED, _FLOW),
+    _row("zero_out", _X),
+    _row(
+        "zero_out_with_index",
+        _X,
+        function=lambda x: tfe.zero_out_with_index(x).zeroed,
+        reference=stock.zero_out,
     ),
 ]
 
@@ -320,17 +241,6 @@ def _derived() -> Iterator[Comparison]:
             )
 
 
-_LISTED = [
-    *_ACTIVATIONS,
-    *_ARITHMETIC,
-    *_CLIPPING,
-    *_EMBEDDING,
-    *_GRADIENT_MODIFIERS,
-    *_NORMALIZATION,
-    *_ON_IMAGES,
-    *_PRUNING,
-    *_ZEROING,
-]
 COMPARISONS = [*_LISTED, *_derived()]
 
 every_op = pytest.mark.parametrize(

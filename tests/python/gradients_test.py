@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tensorflow_ext.gradients, and the function runtime."""
 
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -85,23 +86,56 @@ def test_register_all_with_another_library() -> None:
     assert processes.run(program, processes.other_library()).strip() == "12.0"
 
 
-def test_an_existing_python_gradient_stays() -> None:
-    program = """
-        import sys
-        import tensorflow as tf
+# The user's gradients of ops that only this library has gradients of; the last one is none.
+OF_USER = """
+    def register():
+        tf.RegisterGradient("IgammaGradA")(lambda op, dy: (None, 5.0 * dy))
+        tf.RegisterGradient("TfExt>Relu")(lambda op, dy: 3.0 * dy)
+        tf.no_gradient("DenseBincount")
+"""
+USED = """
+    def function(x):
+        return tensorflow_ext.relu(tf.raw_ops.IgammaGradA(a=2.0, x=x))
 
-        @tf.RegisterGradient("TfExt>Relu")
-        def mine(op, dy):
-            return dy * 5.0
-
-        import tensorflow_ext
-        x = tf.constant(1.0)
+    def gradient(x, of=function):
         with tf.GradientTape() as tape:
             tape.watch(x)
-            y = tensorflow_ext.relu(x)
-        print(float(tape.gradient(y, x)))
-    """
-    assert processes.run(program).strip() == "5.0"
+            y = of(x)
+        return tape.gradient(y, x)
+
+    def gradients(x):
+        return tf.gradients(function(x), x)[0]
+
+    def bincount(x):
+        return tf.raw_ops.DenseBincount(input=[0, 1], size=2, weights=x)
+
+    def check():
+        for run in (gradient, tf.function(gradient), tf.function(gradients)):
+            assert run(tf.constant(1.0)).numpy() == 15, run
+        assert gradient(tf.ones([2]), of=bincount) is None
+
+    check()
+    # A second gradient by the user, or one of an op that TensorFlow covers, is TensorFlow's error.
+    for op in ("IgammaGradA", "TfExt>Relu", "DenseBincount", "Cumprod"):
+        for again in (lambda: tf.RegisterGradient(op)(print), lambda: tf.no_gradient(op)):
+            try:
+                again()
+            except KeyError as error:
+                assert "Registering two gradient" in str(error)
+            else:
+                raise AssertionError(op)
+    tensorflow_ext.gradients.register_all()
+    tensorflow_ext.gradients.fix()
+    check()
+"""
+FIRST = "register()\nimport tensorflow_ext"
+LAST = "import tensorflow_ext\nregister()"
+
+
+@pytest.mark.parametrize("order", [FIRST, LAST], ids=["user_first", "user_last"])
+def test_the_gradient_of_the_user_wins(order: str) -> None:
+    parts = ["import tensorflow as tf", textwrap.dedent(OF_USER), order, textwrap.dedent(USED)]
+    processes.run("\n".join(parts))
 
 
 def test_symbolic_gradient_in_a_v1_session() -> None:

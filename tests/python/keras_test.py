@@ -5,15 +5,14 @@ the same bits, by the same functions.
 
 import contextlib
 import inspect
-import os
 import pathlib
-import subprocess
 import sys
 import textwrap
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+import commands
 import keras
 import numpy as np
 import pytest
@@ -122,10 +121,8 @@ def test_function_in_a_lambda_layer(name: str, tmp_path: pathlib.Path) -> None:
 
 def _run(program: str, legacy: str) -> None:
     """A process that has imported nothing: TensorFlow imports a Keras, too."""
-    variables = {"PYTHONPATH": os.pathsep.join(sys.path), "TF_USE_LEGACY_KERAS": legacy}
-    subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)], check=True, env=os.environ | variables
-    )
+    environment = commands.environment(TF_USE_LEGACY_KERAS=legacy)
+    commands.python("-c", textwrap.dedent(program), env=environment)
 
 
 @pytest.mark.parametrize("legacy", ["0", "1"])

@@ -3,8 +3,8 @@
 
 import pathlib
 import shutil
-import subprocess
 
+import commands
 import processes
 import pytest
 import tensorflow as tf
@@ -188,19 +188,8 @@ def test_compile_and_link_flags(tmp_path: pathlib.Path) -> None:
     )
     program = tmp_path / "main"
     folders = [tfe.sysconfig.get_lib(), tf.sysconfig.get_lib()]
-    subprocess.run(
-        [
-            "c++",
-            *tfe.sysconfig.get_compile_flags(),
-            str(source),
-            "-o",
-            str(program),
-            *tfe.sysconfig.get_link_flags(),
-            *[f"-Wl,-rpath,{folder}" for folder in folders],
-        ],
-        check=True,
-    )
-    done = subprocess.run([program], check=True, capture_output=True, text=True)
-    bits = _library.Registries(int(done.stdout))
+    flags = [*tfe.sysconfig.get_link_flags(), *(f"-Wl,-rpath,{folder}" for folder in folders)]
+    commands.run("c++", *tfe.sysconfig.get_compile_flags(), source, "-o", program, *flags)
+    bits = _library.Registries(int(commands.run(program)))
     wanted = _library.Registries.FUNCTION_GRADIENT | _library.Registries.CLIENT_BRIDGED
     assert wanted in bits

@@ -66,6 +66,10 @@ def floor_mod(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
     return x - tf.stop_gradient(tf.math.floor(x / y)) * y
 
 
+def multiply_left(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+    return x * tf.stop_gradient(y)
+
+
 def prune(weights: tf.Tensor, threshold: tf.Tensor) -> tf.Tensor:
     threshold = tf.stop_gradient(threshold)
     return tf.where(tf.abs(weights) >= threshold, weights, tf.zeros_like(weights))

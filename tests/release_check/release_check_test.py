@@ -123,8 +123,7 @@ sys.exit(0 if finished else 130)
 
 def _start(folder: pathlib.Path) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", _PROGRAM, str(folder)]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, env=commands.environment(), stdout=subprocess.PIPE, text=True)
 
 
 def _has_ended(process: int) -> bool:

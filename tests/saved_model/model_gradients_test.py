@@ -4,13 +4,11 @@ errors where it was not. tests/models compares the gradients themselves with Pyt
 
 import ctypes
 import itertools
-import os
 import pathlib
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
+import commands
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -79,12 +77,7 @@ def test_two_models_with_the_same_names(client: Client, tmp_path: pathlib.Path) 
         "t.save(pathlib.Path(sys.argv[1]), t.reversing(float(sys.argv[2])))"
     )
     for folder, factor in zip(models, ("-3", "5"), strict=True):
-        subprocess.run(
-            [sys.executable, "-c", script, folder, factor],
-            check=True,
-            cwd=HERE,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-        )
+        commands.python("-c", script, folder, factor, cwd=HERE)
     found = [
         {row[3] for row in tfe.describe_saved_model(m / "model") if row[0] == "gradient"}
         for m in models

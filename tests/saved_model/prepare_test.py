@@ -5,6 +5,7 @@ import pathlib
 import subprocess
 import sys
 
+import commands
 import pytest
 import tensorflow as tf
 from c_client import Client, tensorflow_dir
@@ -27,9 +28,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 @pytest.fixture(scope="module")
 def prepared(model: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     out = tmp_path_factory.mktemp("prepared") / "model"
-    command = [sys.executable, "-m", "tensorflow_ext", "prepare", str(model), "--out", str(out)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert done.stdout == "gradients of the model that are ready for every client: 1\n"
+    said = commands.python("-m", "tensorflow_ext", "prepare", model, "--out", out)
+    assert said == "gradients of the model that are ready for every client: 1\n"
     return out
 
 

@@ -5,15 +5,21 @@ It does not import TensorFlow's Python package, so its results are those that a 
 language gets from TF_AddGradients.
 """
 
-import contextlib
 import ctypes
 import importlib.util
 import pathlib
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import c_tensors
 import numpy as np
+
+# Imported without the package, which loads the library.
+_HERE = pathlib.Path(__file__).absolute().parent
+sys.path.append(str(_HERE.parents[1] / "python" / "tensorflow_ext" / "testing" / "_op"))
+import _c_api  # noqa: E402
+from _c_api import Output  # noqa: E402
 
 _LIBRARY = "libtensorflow_cc.so.2"
 # ConfigProto with graph_options.rewrite_options.disable_meta_optimizer, because Grappler takes
@@ -21,37 +27,23 @@ _LIBRARY = "libtensorflow_cc.so.2"
 UNOPTIMIZED = b"R\x05R\x03\x98\x01\x01"
 
 
-class _Output(ctypes.Structure):
-    _fields_ = [("operation", ctypes.c_void_p), ("index", ctypes.c_int)]
-
-
-class _Buffer(ctypes.Structure):
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("length", ctypes.c_size_t),
-        ("deallocator", ctypes.c_void_p),
-    ]
-
-
 class _WhileParams(ctypes.Structure):
     _fields_ = [
         ("number", ctypes.c_int),
         ("cond_graph", ctypes.c_void_p),
-        ("cond_inputs", ctypes.POINTER(_Output)),
-        ("cond_output", _Output),
+        ("cond_inputs", ctypes.POINTER(Output)),
+        ("cond_output", Output),
         ("body_graph", ctypes.c_void_p),
-        ("body_inputs", ctypes.POINTER(_Output)),
-        ("body_outputs", ctypes.POINTER(_Output)),
+        ("body_inputs", ctypes.POINTER(Output)),
+        ("body_outputs", ctypes.POINTER(Output)),
         ("name", ctypes.c_char_p),
     ]
 
 
-# The return types of functions that do not return int.
+# The return types of functions that do not return int, besides those of _c_api.
 _RESULTS: dict[Any, str] = {
-    ctypes.c_void_p: "TF_NewStatus TF_NewGraph TF_NewImportGraphDefOptions TF_NewSession "
-    "TF_NewSessionOptions TF_GraphOperationByName TF_GraphNextOperation TF_AllocateTensor "
-    "TF_TensorData TF_NewBufferFromString TF_NewBuffer TF_LoadLibrary TF_LoadSessionFromSavedModel",
-    ctypes.c_char_p: "TF_Message TF_OperationName",
+    ctypes.c_void_p: "TF_NewSession TF_NewSessionOptions TF_GraphNextOperation TF_AllocateTensor "
+    "TF_TensorData TF_LoadLibrary TF_LoadSessionFromSavedModel",
     ctypes.c_int64: "TF_Dim",
     _WhileParams: "TF_NewWhile",
 }
@@ -75,7 +67,7 @@ class ClientError(Exception):
         self.code = code
 
 
-class Client:
+class Client(_c_api.Api):
     """A process' view of the C API with an op library loaded into it.
 
     Args:
@@ -88,35 +80,15 @@ class Client:
     ) -> None:
         folder = pathlib.Path(tensorflow_dir)
         ctypes.CDLL(str(folder / "libtensorflow_framework.so.2"), ctypes.RTLD_GLOBAL)
-        self._c = ctypes.CDLL(str(folder / _LIBRARY), ctypes.RTLD_GLOBAL)
+        super().__init__(ctypes.CDLL(str(folder / _LIBRARY), ctypes.RTLD_GLOBAL), ClientError)
         self._library = None if library is None else str(library)
-        for result, names in _RESULTS.items():
-            for name in names.split():
-                getattr(self._c, name).restype = result
+        self._declare(_RESULTS)
         if library is not None:
             self.load(library)
 
     def load(self, library: str | pathlib.Path) -> None:
         """Loads one more op library."""
         self._checked("TF_LoadLibrary", str(library).encode())
-
-    @contextlib.contextmanager
-    def status(self) -> Iterator[ctypes.c_void_p]:
-        """A TF_Status for a call; raises the error that the call has written into it."""
-        status = ctypes.c_void_p(self._c.TF_NewStatus())
-        try:
-            yield status
-            code = self._c.TF_GetCode(status)
-            if code != 0:
-                message = self._c.TF_Message(status).decode(errors="replace")
-                raise ClientError(code, message)
-        finally:
-            self._c.TF_DeleteStatus(status)
-
-    def _checked(self, function: str, *arguments: object) -> int:
-        """Calls a function whose last argument is the status."""
-        with self.status() as status:
-            return getattr(self._c, function)(*arguments, status)
 
     def import_graph(self, graph_def: bytes) -> "Graph":
         """A new graph with the nodes of a serialized GraphDef."""
@@ -142,7 +114,7 @@ class Client:
         return graph
 
 
-class Graph:
+class Graph(_c_api.Graph):
     """A TF_Graph; made by a `Client`. Tensors are "node:index".
 
     Attributes:
@@ -150,22 +122,10 @@ class Graph:
     """
 
     def __init__(self, client: Client) -> None:
+        super().__init__(client)
         self.config = b""
-        self._client = client
-        self._c = client._c
-        self._graph = ctypes.c_void_p(self._c.TF_NewGraph())
         # The first run makes it; it sees nodes that are added later.
         self._session: ctypes.c_void_p | None = None
-
-    def add(self, graph_def: bytes) -> None:
-        """Adds the nodes of a serialized GraphDef."""
-        buffer = ctypes.c_void_p(self._c.TF_NewBufferFromString(graph_def, len(graph_def)))
-        options = ctypes.c_void_p(self._c.TF_NewImportGraphDefOptions())
-        try:
-            self._client._checked("TF_GraphImportGraphDef", self._graph, buffer, options)
-        finally:
-            self._c.TF_DeleteImportGraphDefOptions(options)
-            self._c.TF_DeleteBuffer(buffer)
 
     def _load(self, folder: str | pathlib.Path) -> ctypes.c_void_p:
         """Does what TF_LoadSessionFromSavedModel does without options; returns its MetaGraphDef."""
@@ -189,41 +149,6 @@ class Graph:
             self._c.TF_DeleteSessionOptions(options)
         return meta_graph
 
-    def _outputs(self, names: Sequence[str]) -> ctypes.Array:
-        outputs = (_Output * len(names))()
-        for output, name in zip(outputs, names, strict=True):
-            node, _, index = name.partition(":")
-            operation = self._c.TF_GraphOperationByName(self._graph, node.encode())
-            if not operation:
-                raise KeyError(f"the graph has no node {node!r}")
-            output.operation, output.index = operation, int(index or 0)
-        return outputs
-
-    def _names(self, outputs: ctypes.Array) -> list[str | None]:
-        """The names of tensors; None for a tensor whose operation is NULL."""
-        names: list[str | None] = []
-        for output in outputs:
-            if not output.operation:
-                names.append(None)
-                continue
-            node = self._c.TF_OperationName(ctypes.c_void_p(output.operation))
-            names.append(f"{node.decode()}:{output.index}")
-        return names
-
-    def gradients(
-        self, ys: Sequence[str], xs: Sequence[str], grad_ys: Sequence[str]
-    ) -> list[str | None]:
-        """Adds the gradients of `ys` by `xs` with TF_AddGradients.
-
-        Returns for each of `xs` the tensor's name, or None if there is no gradient.
-        """
-        result = (_Output * len(xs))()
-        y, x = self._outputs(ys), self._outputs(xs)
-        dy = self._outputs(grad_ys) if grad_ys else None
-        with self._client.status() as status:
-            self._c.TF_AddGradients(self._graph, y, len(y), x, len(x), dy, status, result)
-        return self._names(result)
-
     def while_loop(self, inputs: Sequence[str], cond: bytes, body: bytes) -> list[str]:
         """Adds a loop of TensorFlow 1 with TF_NewWhile.
 
@@ -245,25 +170,25 @@ class Graph:
         results = self._import_into(graph, body, variables, count, count)
         for i, result in enumerate(results):
             params.body_outputs[i] = result
-        outputs = (_Output * count)()
+        outputs = (Output * count)()
         with self._client.status() as status:
             self._c.TF_FinishWhile(ctypes.byref(params), status, outputs)
         return [str(name) for name in self._names(outputs)]
 
     def _import_into(
         self, graph: int, graph_def: bytes, inputs: Any, count: int, results: int
-    ) -> list[_Output]:
+    ) -> list[Output]:
         """Replaces the placeholders by `inputs`; returns y0, y1, ..."""
         buffer = ctypes.c_void_p(self._c.TF_NewBufferFromString(graph_def, len(graph_def)))
         options = ctypes.c_void_p(self._c.TF_NewImportGraphDefOptions())
         self._c.TF_ImportGraphDefOptionsSetPrefix(options, b"imported")
         add_input = self._c.TF_ImportGraphDefOptionsAddInputMapping
-        add_input.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, _Output]
+        add_input.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, Output]
         for i in range(count):
             add_input(options, f"x{i}".encode(), 0, inputs[i])
         for i in range(results):
             self._c.TF_ImportGraphDefOptionsAddReturnOutput(options, f"y{i}".encode(), 0)
-        outputs = (_Output * results)()
+        outputs = (Output * results)()
         try:
             function, into = "TF_GraphImportGraphDefWithReturnOutputs", ctypes.c_void_p(graph)
             self._client._checked(function, into, buffer, options, outputs, results)
@@ -271,16 +196,6 @@ class Graph:
             self._c.TF_DeleteImportGraphDefOptions(options)
             self._c.TF_DeleteBuffer(buffer)
         return list(outputs)
-
-    def graph_def(self) -> bytes:
-        """The graph as a serialized GraphDef."""
-        buffer = ctypes.c_void_p(self._c.TF_NewBuffer())
-        try:
-            self._client._checked("TF_GraphToGraphDef", self._graph, buffer)
-            content = ctypes.cast(buffer, ctypes.POINTER(_Buffer)).contents
-            return ctypes.string_at(content.data, content.length)
-        finally:
-            self._c.TF_DeleteBuffer(buffer)
 
     def nodes(self) -> int:
         """The number of nodes in the graph."""
@@ -340,7 +255,7 @@ class Graph:
     def __del__(self) -> None:
         if self._session is not None:
             self._delete_session(self._session)
-        self._c.TF_DeleteGraph(self._graph)
+        super().__del__()
 
 
 # RunOptions with inter_op_thread_pool = -1: the kernels run in the calling thread. They are small

@@ -90,15 +90,6 @@ def in_function(x: Any, y: Any) -> Any:
     return in_branch(tf.function(lambda x, y: repeat(3, lambda a: a * y, x)[0]))(x, y)
 
 
-def assigns(x: Any, v: Any) -> Any:
-    def body(y: Any) -> Any:
-        before = read(v, x)
-        call("AssignVariableOp", v, y)
-        return y * before
-
-    return repeat(2, body, x)[0]
-
-
 DRAWS = "RandomStandardNormal"
 X, Y = 0.5 * normal(3), 0.5 * normal(3, seed=1)
 stateless = functools.partial(case, "StatelessWhile")
@@ -139,21 +130,6 @@ WHILE = [
     variable("variable", X, Y),
     variable("variable_scalar", X[0], Y[0]),
     variable("variable_matrix", normal(2, 3), normal(3), static="all"),
-    case(
-        "While",
-        "draws",
-        X,
-        build=lambda x: repeat(2, lambda y: y * random(x, tf.shape(x)), x),
-        error="of op RandomStandardNormal need not",
-    ),
-    case(
-        "While",
-        "assigns",
-        *(X, Y),
-        build=assigns,
-        variables=[1],
-        error="of op AssignVariableOp writes to a resource that the function",
-    ),
 ]
 
 # ---- For: a loop with a counter
@@ -207,7 +183,6 @@ FOR = [
     counted("nested", A, B, build=nested_for, static="all"),
     counted("complex", complex_normal(2), complex_normal(2), build=both),
     counted("float", *floats(A, B), build=last, step=2**-6, tolerance=1e-2),
-    case("For", "draws", A, build=lambda x: loop(lambda i, x: x * random(x, []), x), error=DRAWS),
 ]
 
 # ---- MapDefun: a function called for each row of its arguments

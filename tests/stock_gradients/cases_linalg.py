@@ -3,11 +3,12 @@
 
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from old_ops import with_gradient
 from parity import Case
 from random_values import positive, regular, sequence, sequences
 from rows import call, case, numeric
@@ -199,7 +200,6 @@ CASES += [
     eigenvalues(
         "values_only_complex_batch", _hermitian(2, 2, 2, dtype="complex128"), static="none"
     ),
-    eigh("equal_eigenvalues", np.eye(3), second_order=None),
     eigh("vectors_only", _hermitian(3, 3), then=lambda e, v: v),
     eig("real", values(3, 3)),
     eig("real_batch", values(2, 3, 3), static="all"),
@@ -276,3 +276,100 @@ def _qr_cases() -> Iterator[Case]:
 
 
 CASES += [*_svd_cases(), *_qr_cases()]
+
+# ---- Equal eigenvalues and singular values: functions that are smooth there. Python's gradients
+# lack what is between two equal values, and in second order what changes between them.
+
+
+def _with_values(values_of: Sequence[float], m: int, n: int, dtype: str) -> np.ndarray:
+    """A random m x n matrix with these singular values."""
+    u, v = (np.linalg.qr(values(k, k, dtype=dtype))[0] for k in (m, n))
+    k = len(values_of)
+    return ((u[:, :k] * np.array(values_of)) @ np.conj(v[:, :k].T)).astype(dtype)
+
+
+def _with_eigenvalues(values_of: Sequence[float], dtype: str, hermitian: bool) -> np.ndarray:
+    v = values(len(values_of), len(values_of), dtype=dtype)
+    v = np.linalg.qr(v)[0] if hermitian else v + 2 * np.eye(len(values_of))
+    return ((v * np.array(values_of)) @ np.linalg.inv(v)).astype(dtype)
+
+
+def _nearest_rotation(a: Any) -> Any:
+    _, u, v = call("Svd", a)
+    return tf.matmul(u, v, adjoint_b=True)
+
+
+def _best_of_rank_one(a: Any) -> Any:
+    s, u, v = call("Svd", a)
+    return tf.matmul(u[..., :1] * s[..., None, :1], v[..., :1], adjoint_b=True)
+
+
+def _projector_on_two(a: Any) -> Any:
+    return _projector(call("Svd", a)[1][..., :2])
+
+
+def _lowest_two(a: Any) -> Any:
+    """The projector on the eigenvectors of the two smallest eigenvalues."""
+    _, v = call("SelfAdjointEigV2", 0.5 * (a + tf.linalg.adjoint(a)))
+    return _projector(v[..., :2])
+
+
+def _near_two(a: Any) -> Any:
+    """The projector on the eigenvectors of eigenvalues near 2, along the others."""
+    e, v = _eig(a)
+    is_near = tf.cast(tf.abs(e - 2) < 0.5, v.dtype)
+    return tf.matmul(v * is_near[..., None, :], tf.linalg.inv(v))
+
+
+@tf.RegisterGradient("NotANumber")
+def _not_a_number(op: tf.Operation, *_: tf.Tensor) -> tf.Tensor:
+    return op.inputs[0] * np.nan
+
+
+def _reconstructed(a: Any) -> Any:
+    """Smooth, but no upstream gradient of e and V says what V diag(e) V^H is there."""
+    e, v = call("SelfAdjointEigV2", a)
+    return tf.matmul(v * e[..., None, :], v, adjoint_b=True)
+
+
+def _composed(a: Any) -> Any:
+    s, u, v = call("Svd", a)
+    return tf.matmul(u * s[..., None, :], v, adjoint_b=True)
+
+
+def _degenerate_cases() -> Iterator[Case]:
+    numeric_svd = functools.partial(numeric, "Svd", build=_nearest_rotation)
+    yield numeric_svd("rotation_of_the_identity", np.eye(3))
+    yield numeric_svd("rotation_of_a_diagonal", np.diag([2.0, 2, 1]), static="all")
+    batch = np.stack([_with_values(s, 3, 3, "float64") for s in ([2, 2, 2], [3, 2, 1])])
+    yield numeric_svd("rotations", batch, static="none")
+    for dtype in ("float64", "complex128"):
+        with_values = functools.partial(_with_values, dtype=dtype)
+        yield numeric_svd(f"rotation_{dtype}", with_values([2, 2, 1], 3, 3))
+        yield numeric_svd(f"rotation_tall_{dtype}", with_values([2, 2], 4, 2))
+        yield numeric_svd(f"rotation_wide_{dtype}", with_values([2, 2, 1], 3, 5))
+        best = functools.partial(numeric, "Svd", build=_best_of_rank_one)
+        yield best(f"best_of_rank_one_{dtype}", with_values([3, 1, 1], 3, 3))
+        yield best(f"of_rank_one_{dtype}", with_values([3], 3, 3))
+        projector = functools.partial(numeric, "Svd", build=_projector_on_two)
+        yield projector(f"projector_{dtype}", with_values([2, 2, 1], 4, 3))
+        with_eigenvalues = functools.partial(_with_eigenvalues, dtype=dtype)
+        for op, build, hermitian in (
+            ("SelfAdjointEigV2", _lowest_two, True),
+            ("Eig", _near_two, False),
+        ):
+            # Steps part the eigenvalues, but too little for accurate differences.
+            row = functools.partial(numeric, op, build=build, tolerance=1e-3)
+            yield row(f"equal_{dtype}", with_eigenvalues([2, 2, 4], hermitian=hermitian))
+        yield numeric(
+            "SelfAdjointEigV2",
+            f"equal_others_{dtype}",
+            with_eigenvalues([1, 2, 4, 4], hermitian=True),
+            build=_lowest_two,
+        )
+    for op, build in (("SelfAdjointEigV2", _reconstructed), ("Svd", _composed)):
+        unknown = with_gradient(op, "NotANumber", build)
+        yield case(op, "unknown_slope", np.eye(3), build=unknown, second_order=None)
+
+
+CASES += _degenerate_cases()

@@ -3,12 +3,13 @@
 
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import tensorflow as tf
+from old_ops import with_formula
 from parity import Case
 from random_values import complex_normal, distinct, normal, single
 from rows import call, case, each, floats, ints, numeric
@@ -61,17 +62,18 @@ def _picking(op: str) -> list[Case]:
 # ---- Elementwise
 
 
-def _broadcasting(op: str, x: np.ndarray, y: np.ndarray) -> list[Case]:
+def _broadcasting(op: str, x: np.ndarray, y: np.ndarray, build: Any = None) -> list[Case]:
     """`x` and `y` are vectors of equal length."""
+    row = functools.partial(case, op, build=build)
     return [
-        case(op, "double", x, y),
-        case(op, "float_known_shape", *floats(x, y), static="all"),
-        case(op, "x_broadcast", x, np.stack([y, y[::-1]])),
-        case(op, "y_broadcast", np.stack([x, x[::-1]])[:, None], y),
-        case(op, "outer", x, y[:, None]),
-        case(op, "scalar_y_unknown_rank", x, y[1], static="none"),
-        case(op, "scalar_x", x[1], y),
-        case(op, "empty", x[:0], y[:0]),
+        row("double", x, y),
+        row("float_known_shape", *floats(x, y), static="all"),
+        row("x_broadcast", x, np.stack([y, y[::-1]])),
+        row("y_broadcast", np.stack([x, x[::-1]])[:, None], y),
+        row("outer", x, y[:, None]),
+        row("scalar_y_unknown_rank", x, y[1], static="none"),
+        row("scalar_x", x[1], y),
+        row("empty", x[:0], y[:0]),
     ]
 
 
@@ -93,6 +95,25 @@ def _modulo(op: str) -> list[Case]:
 TIMES = np.array([0.0, 0.5, 2.0, -1.5, 0.0])
 LOG_OF = np.array([0.0, 0.3, 1.0, 2.0, 4.0])
 DIVISOR = np.array([0.0, 0.3, -1.0, 2.0, 4.0])
+
+
+def _zero_at_zero(op: str, of: Callable[[Any], Any], is_defined: Callable[[Any], Any]) -> Any:
+    """The op x f(y) with the gradient of that formula. Python's own is 0 by x at x = 0.
+
+    Where x = 0 and f(y) is not defined, the op is the constant 0.
+    """
+
+    def formula(x: Any, y: Any) -> Any:
+        is_constant = tf.equal(x, 0) & ~is_defined(y)
+        product = x * of(tf.where(is_constant, tf.ones_like(y), y))
+        return tf.where(is_constant, tf.zeros_like(product), product)
+
+    return with_formula(op, f"{op}AsProduct", formula)
+
+
+XLOGY = _zero_at_zero("Xlogy", tf.math.log, lambda y: y > 0)
+XLOG1PY = _zero_at_zero("Xlog1py", tf.math.log1p, lambda y: y > -1)
+XDIVY = _zero_at_zero("Xdivy", tf.math.reciprocal, lambda y: tf.not_equal(y, 0))
 
 
 def _singular(op: str) -> list[Case]:
@@ -134,9 +155,9 @@ CASES = [
     case("FloorMod", "bfloat16", *(v.astype(ml_dtypes.bfloat16) for v in MODULO)),
     *each("Mod TruncateMod", _modulo),
     *_broadcasting("NextAfter", *MODULO),
-    *_broadcasting("Xlogy", TIMES, LOG_OF[::-1].copy()),
-    *_broadcasting("Xlog1py", TIMES, LOG_OF),
-    *_broadcasting("Xdivy", TIMES, DIVISOR[::-1].copy()),
+    *_broadcasting("Xlogy", TIMES, LOG_OF[::-1].copy(), XLOGY),
+    *_broadcasting("Xlog1py", TIMES, LOG_OF, XLOG1PY),
+    *_broadcasting("Xdivy", TIMES, DIVISOR[::-1].copy(), XDIVY),
     *_broadcasting("MulNoNan", TIMES, DIVISOR[::-1].copy()),
     *each("Xlogy Xlog1py Xdivy MulNoNan", _singular),
     absolute("complex128", WITH_ZERO),

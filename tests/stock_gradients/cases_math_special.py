@@ -7,8 +7,10 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import tensorflow as tf
+from old_ops import with_formula
 from parity import Case
-from rows import case, each, floats, numeric
+from rows import call, case, each, floats, numeric
 
 REAL = np.array([-7.5, -3.0, -1.0, -0.3, -1e-3, 1e-3, 0.4, 1.0, 2.5, 9.0])
 POSITIVE = np.array([1e-3, 0.1, 0.5, 0.9, 1.1, 2.0, 3.7, 8.0, 20.0])
@@ -49,10 +51,14 @@ UNARY = [
     *_unary("Digamma", BETWEEN_POLES),
     as_python("Spence", "one", 1.0, 0.5),
     second("Spence", "one_twice", 1.0),
+    second("Spence", "near_one", 1 + 1e-14, 0.97, 1.03),
+    # Both terms of Python's gradient are nearly the same.
+    second("Dawsn", "large", 1e4, -2e4, build=lambda x: 1e12 * call("Dawsn", x), step=1.0),
     # Python gives BesselI1 the derivative 1 at 0; it is 1/2.
     second("BesselI1", "zero", 0.0, 1.0),
     _at("BesselI1e", "zero", 0.0, 1.0),
     second("BesselJ1", "zero", 0.0, 1.0),
+    *each("BesselI1 BesselJ1", lambda op: [second(op, "near_zero", 1e-14, -1e-300, 0.999)]),
     second("BesselI0", "zero", 0.0),
     second("BesselJ0", "zero", 0.0),
     as_python("BesselI0e", "zero", 0.0),
@@ -98,6 +104,28 @@ def _as_python(op: str) -> list[Case]:
     ]
 
 
+def _lower(a: Any, x: Any) -> Any:
+    """P(a, x) for the integers a from 1 to 4    (DLMF 8.4.7)."""
+    terms = [tf.ones_like(x), x, x * x / 2, x * x * x / 6]
+    counts = [tf.where(k < a, term, tf.zeros_like(x)) for k, term in enumerate(terms)]
+    return 1 - tf.exp(-x) * tf.add_n(counts)
+
+
+LOWER = with_formula("Igamma", "IgammaAsSum", _lower)
+UPPER = with_formula("Igammac", "IgammacAsSum", lambda a, x: 1 - _lower(a, x))
+INTEGERS = np.array([1.0, 2, 3, 4])
+
+
+def _at_zero(op: str, build: Any) -> list[Case]:
+    """At x = 0, where Python has NaN, in first order for a = 1, else in second."""
+    zeros = np.zeros(4)
+    return [
+        case(op, "ends", INTEGERS, zeros, wrt=[1], build=build),
+        case(op, "ends_float", *floats(INTEGERS, zeros), wrt=[1], build=build, static="all"),
+        case(op, "inside", INTEGERS, ROW, wrt=[1], build=build),
+    ]
+
+
 # Parameters of all sizes, with quantiles on both sides of the mean.
 SHAPES = np.array([0.02, 0.02, 0.5, 0.5, 1.0, 20.0, 20.0, 300.0, 300.0])
 POINTS = np.array([0.001, 0.3, 0.05, 2.0, 1.0, 12.0, 31.0, 280.0, 330.0])
@@ -129,10 +157,27 @@ OF_ALL_SIZES = np.array(
     ]
 )
 beta = functools.partial(numeric, "Betainc")
+OF_INTEGERS = np.array([[2.0, 2, 1, 3, 2, 1], [2, 2, 3, 1, 1, 1], [0, 1, 0, 1, 0, 1]])
+
+
+def _beta_of_integers(a: Any, b: Any, x: Any) -> Any:
+    """I_x(a, b) for OF_INTEGERS; I_x(a, b) is 1 - I_(1-x)(b, a), and x^a for b = 1."""
+    square, cube, rest = x * x, x * x * x, 1 - x
+    values = [3 * square - 2 * cube] * 2 + [1 - rest * rest * rest, cube, square, x]
+    return tf.stack([value[k] for k, value in enumerate(values)])
+
+
+integers = with_formula("Betainc", "BetaincOfIntegers", _beta_of_integers)
+first_is_one = with_formula("Betainc", "BetaincOfOne", lambda a, b, x: 1 - (1 - x) ** b)
+second_is_one = with_formula("Betainc", "BetaincAsPower", lambda a, b, x: x**a)
 BETA = [
     # Python has no gradient by a and b.
     case("Betainc", "as_python", ROW, BACK, UNIT, wrt=[2]),
     case("Betainc", "ends", *ENDS, wrt=[2], second_order=None),
+    case("Betainc", "integers_at_the_ends", *OF_INTEGERS, wrt=[2], build=integers),
+    # The derivative by a parameter changes with x there.
+    case("Betainc", "first_is_one", np.ones(4), ROW, np.zeros(4), wrt=[1, 2], build=first_is_one),
+    case("Betainc", "second_is_one", ROW, np.ones(4), np.ones(4), wrt=[0, 2], build=second_is_one),
     beta("parameters_at_the_ends", *ENDS, wrt=[0, 1], second_order=None),
     beta("double", ROW, BACK, UNIT),
     beta("equal_parameters", ROW, ROW, UNIT, static="all"),
@@ -148,6 +193,8 @@ CASES = [
     *UNARY,
     *ZETA,
     *each("Igamma Igammac", _as_python),
+    *_at_zero("Igamma", LOWER),
+    *_at_zero("Igammac", UPPER),
     *each("Igamma Igammac IgammaGradA RandomGammaGrad", _gamma),
     numeric("IgammaGradA", "zero_x", np.array([1.5, 2.0]), np.zeros(2), wrt=[0]),
     *BETA,

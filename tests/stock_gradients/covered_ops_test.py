@@ -3,10 +3,8 @@
 
 import collections
 import fnmatch
-import os
-import subprocess
-import sys
 
+import commands
 import covered_ops
 import tensorflow as tf
 from parity import HERE, load_cases
@@ -80,14 +78,11 @@ def test_the_environment_keeps_tensorflows() -> None:
     """Runs in a separate process, because the value is read when the library is loaded."""
     program = "import covered_ops_test as t; print(*t._all_stand_ins())"
     printed = {
-        value: subprocess.run(
-            [sys.executable, "-c", program],
-            env={**os.environ, "TFEXT_KEEP_TENSORFLOW_GRADIENTS": value},
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
+        value: commands.python(
+            *("-c", program),
+            env=commands.environment(TFEXT_KEEP_TENSORFLOW_GRADIENTS=value),
             cwd=HERE,
-        ).stdout.split()
+        ).split()
         for value in ("1", "0")
     }
     assert printed == {"1": [], "0": _all_stand_ins()}

@@ -4,7 +4,7 @@
 import ctypes
 from collections.abc import Sequence
 
-from c_client import Graph, _Output
+from c_client import Graph, Output
 
 
 class GraphApi:
@@ -22,7 +22,7 @@ class GraphApi:
         unconnected: int = 0,
     ) -> list[str | None]:
         """TfExt_AddGradients. None means no gradient."""
-        found = (_Output * len(xs))()
+        found = (Output * len(xs))()
         y, x, dy = graph._outputs(ys), graph._outputs(xs), graph._outputs(dys) if dys else None
         with graph._client.status() as status:
             self._library.TfExt_AddGradients(
@@ -32,7 +32,7 @@ class GraphApi:
 
     def inline_calls(self, graph: Graph, outputs: Sequence[str]) -> list[str]:
         """TfExt_InlineCalls."""
-        found = (_Output * len(outputs))()
+        found = (Output * len(outputs))()
         with graph._client.status() as status:
             self._library.TfExt_InlineCalls(
                 graph._graph, graph._outputs(outputs), len(outputs), found, status

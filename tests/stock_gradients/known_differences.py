@@ -38,7 +38,10 @@ FUNCTION_GRADIENT_ALONE = {
     *("StridedSliceGrad", "Xdivy", "Xlog1py", "Xlogy"),
 }
 # The cases of these ops replace Python's gradient by their own.
-OVERRIDDEN = {"StatelessParameterizedTruncatedNormal", "TopK", "XlaEinsum"}
+OVERRIDDEN = {
+    *("Atan2", "Betainc", "Igamma", "Igammac", "StatelessParameterizedTruncatedNormal", "TopK"),
+    *("Xdivy", "XlaEinsum", "Xlog1py", "Xlogy"),
+}
 # Python's gradient is uninitialized memory, so it may be right or wrong.
 NOT_REPEATABLE = {
     f"SparseSegment{reduction}{segments}-empty"

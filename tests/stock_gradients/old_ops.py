@@ -42,6 +42,19 @@ def with_gradient(op: str, gradient: str, build: Any = None) -> Callable[..., An
     return built
 
 
+def with_formula(op: str, name: str, formula: Callable[..., Any]) -> Callable[..., Any]:
+    """The op, with Python's gradient of an equal `formula` of its inputs, which is
+    registered as `name`.
+    """
+
+    @tf.RegisterGradient(name)
+    def gradient(node: tf.Operation, upstream: tf.Tensor) -> list[tf.Tensor | None]:
+        inputs = list(node.inputs)
+        return tf.gradients(formula(*inputs), inputs, upstream)
+
+    return with_gradient(op, name)
+
+
 def outputs_are_fed(op: str) -> AbstractContextManager[None]:
     """Nodes of `op` that are added inside get the kernel of fed_kernels.cc."""
     return tf.compat.v1.get_default_graph()._kernel_label_map({op: "fed"})

@@ -23,7 +23,7 @@ import sampling
 import tensorflow as tf
 from covered_ops import NO_SECOND_ORDER, NOT_IN_FUNCTIONS, NOT_IN_PYTHON, ONLY_IN_CLIENTS, STAND_INS
 from parity import Case, Outcome
-from protocol import PROGRAMS, find_program
+from protocol import find_program
 
 FAMILIES = os.environ["PARITY_FAMILIES"].split()
 ONEDNN = FAMILIES == ["onednn"]
@@ -83,7 +83,7 @@ def programs(outcomes: dict[str, Outcome]) -> Callable[[str], dict[str, Outcome]
         library, kernels = os.environ["PARITY_LIBRARY"], os.environ["PARITY_KERNELS"]
         asked = [outcomes[case.id] for other, case in IN_LANGUAGES if other == language]
         done = [outcome for outcome in asked if outcome.result]
-        found = parity.run_program(done, find_program(PROGRAMS[language]), library, kernels)
+        found = parity.run_program(done, find_program(language), library, kernels)
         return {outcome.case.id: outcome for outcome in found}
 
     return run

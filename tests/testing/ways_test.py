@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """check_gradient: its arguments, its modes and its report."""
 
-import os
-import subprocess
-import sys
 from typing import Any
 
+import commands
 import keras
 import numpy as np
 import pytest
@@ -210,6 +208,4 @@ def test_imports_are_lazy() -> None:
         "import sys, tensorflow_ext\n"
         "assert not any('tensorflow_ext.testing' in name for name in sys.modules)"
     )
-    search = os.pathsep.join(filter(None, sys.path))
-    environment = {**os.environ, "PYTHONPATH": search}
-    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+    commands.python("-c", code)

@@ -104,15 +104,16 @@ def test_contents(wheel: pathlib.Path) -> None:
     with zipfile.ZipFile(wheel) as opened:
         names = set(opened.namelist())
         (licences,) = (opened.read(name) for name in names if name.endswith(notices.FILE))
-    package = ROOT / staging.PACKAGE
+    python = ROOT / "python"
     wanted = {
-        *(path.relative_to(package).as_posix() for path in package.rglob("*.py")),
-        *(f"include/{header}" for header in _headers()),
-        *(f"lib/{MINOR}/{name}" for name in (staging.LIBRARY, *staging.ARCHIVES)),
-        *("_typed_wrappers/templates/go.jinja", "cmake/tensorflow_extConfig.cmake"),
-        *(f"lib/{staging.LOADER}", "py.typed"),
+        *(path.relative_to(python).as_posix() for path in python.rglob("*.py")),
+        *(f"tensorflow_ext/include/{header}" for header in _headers()),
+        *(f"tensorflow_ext/lib/{MINOR}/{name}" for name in (staging.LIBRARY, *staging.ARCHIVES)),
+        *("tensorflow_ext/cmake/tensorflow_extConfig.cmake", "tensorflow_ext/py.typed"),
+        *(f"tensorflow_ext/lib/{staging.LOADER}", "tensorflow_ext_codegen/config.py"),
+        *(f"tensorflow_ext_codegen/{name}/ops.jinja" for name in ("go", "java", "rust")),
     }
-    assert {f"tensorflow_ext/{name}" for name in wanted} <= names
+    assert wanted <= names
     assert b"Mozilla Public License" in licences
     # TensorFlow's own libraries come with TensorFlow.
     libraries = {pathlib.PurePath(name).name for name in names if ".so" in name}

@@ -6,11 +6,12 @@ import os
 import pathlib
 import subprocess
 
+import commands
 import pytest
 from calls import Call, calls, faults, has_no_function
 from tensorflow.core.framework import graph_pb2, types_pb2
 
-from tensorflow_ext._typed_wrappers import command, op_interface
+from tensorflow_ext_codegen import op_interface, wrappers
 
 PROGRAMS = dict(pair.split("=") for pair in os.environ["PROGRAMS"].split())
 KINDS_PROGRAMS = dict(pair.split("=") for pair in os.environ["KINDS_PROGRAMS"].split())
@@ -21,19 +22,13 @@ WITHOUT_FUNCTIONS = {"Go"}
 def _graph(program: str, folder: pathlib.Path, *further_libraries: str) -> graph_pb2.GraphDef:
     """The graph that a program makes of its ops."""
     out = folder / "graph"
-    done = subprocess.run(
-        [program, os.environ["LIBRARY"], *further_libraries, out],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"{program}:\n{done.stderr[-4000:]}"
+    commands.run(program, os.environ["LIBRARY"], *further_libraries, out)
     return graph_pb2.GraphDef.FromString(out.read_bytes())
 
 
 def _calls(*libraries: str) -> list[Call]:
     """Calls of the ops of these libraries, or of this library's own."""
-    return calls(op_interface.describe_all(command.read_op_defs(libraries)))
+    return calls(op_interface.describe_all(wrappers.read_op_defs(libraries)))
 
 
 @pytest.mark.parametrize("language", PROGRAMS)

@@ -8,7 +8,7 @@ from typing import Any
 from tensorflow.core.framework import attr_value_pb2, graph_pb2, node_def_pb2, tensor_pb2, types_pb2
 from tensorflow.python.framework import op_def_library
 
-from tensorflow_ext._typed_wrappers.op_interface import Argument, Arity, Attribute, Op
+from tensorflow_ext_codegen.op_interface import Argument, Arity, Attribute, Op
 
 # Types for OpDefs that admit any type; one of the wrapper's two calls uses the first, the other the
 # last.

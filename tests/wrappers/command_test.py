@@ -9,9 +9,10 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.framework import op_def_pb2
 
+from tensorflow_ext import _names as names
 from tensorflow_ext.__main__ import main
 from tensorflow_ext._runtime import _library, _wrappers
-from tensorflow_ext._typed_wrappers import language, names, op_interface
+from tensorflow_ext_codegen import language, op_interface
 
 
 def _refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

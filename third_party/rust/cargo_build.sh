@@ -17,10 +17,9 @@ FOUND=$(dirname "$(readlink -f "$1")")
 WHAT=$2
 shift 2
 
-# A program is in bazel-out/CONFIGURATION/bin of the execution root, two or three folders deep.
-# TensorFlow's libraries are in Bazel's repository @local_config_tf.
+# A program is in bazel-out/CONFIGURATION/bin/bindings/rust of the execution root, and TensorFlow's
+# libraries are in Bazel's repository @local_config_tf.
 TENSORFLOW='$ORIGIN/../../../../../../../external/local_config_tf'
-TENSORFLOW+=':$ORIGIN/../../../../../../../../external/local_config_tf'
 
 WORKSPACE=$(mktemp -d)
 trap 'rm -rf "$WORKSPACE"' EXIT
@@ -36,7 +35,7 @@ add_file() {
 # because cargo needs the whole workspace.
 build() {
   local manifest folder host
-  for manifest in "$WORKSPACE"/*/*/Cargo.toml "$WORKSPACE"/*/*/*/Cargo.toml; do
+  for manifest in "$WORKSPACE"/bindings/rust/{*,*/*}/Cargo.toml; do
     folder=$(dirname "$manifest")
     if [[ -f $manifest && ! -d $folder/src ]]; then
       mkdir "$folder/src"

@@ -73,11 +73,12 @@ print("fine")
 CONFIG = """
 import contextlib, io, pathlib, re, sys
 import tensorflow as tf
-from tensorflow_ext import __main__, _compatibility, _config_texts
+from tensorflow_ext import __main__, _compatibility
+from tensorflow_ext_codegen import config_texts
 folder = pathlib.Path(sys.argv[1]).resolve()
 prefix = pathlib.Path(sys.prefix).resolve()
 homes = [folder, prefix, pathlib.Path(tf.__file__).resolve().parent]
-for kind in _config_texts.KINDS:
+for kind in config_texts.KINDS:
     if kind == "java" and _compatibility.java_release() is None:
         continue
     texts = []

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collects the contents of a wheel: the package, the files that Bazel built for it, headers."""
+"""Collects the contents of a wheel: the packages, the files that Bazel built for it, headers."""
 
+import os
 import pathlib
 import shutil
 import subprocess
 
 PACKAGE = pathlib.Path("python", "tensorflow_ext")
+CODEGEN = pathlib.Path("python", "tensorflow_ext_codegen")
 LIBRARY = "libtensorflow_ext.so"
 LOADER = "libtensorflow_ext_loader.so"
 ARCHIVES = ("libtensorflow_ext_formula.a", "libtensorflow_ext_kernels.a")
@@ -19,7 +21,7 @@ _PROJECT = (
     "tools/wheel/hatch_hooks.py",
 )
 
-# Suffixes of the package's own files; a build writes all others.
+# Suffixes of the packages' own files; a build writes all others.
 _SUFFIXES = {".cmake", ".jinja", ".py", ".typed"}
 
 
@@ -42,9 +44,8 @@ def stage(root: pathlib.Path, folder: pathlib.Path, minors: list[str], headers: 
     for name in _PROJECT:
         _copy(root / name, folder / name)
     package = folder / PACKAGE
-    for path in sorted((root / PACKAGE).rglob("*")):
-        if path.suffix in _SUFFIXES and path.is_file():
-            _copy(path, folder / path.relative_to(root))
+    for path in source_files(root):
+        _copy(root / path, folder / path)
     for name in headers:
         # Generated files are in the package if Bazel's own folder is not available.
         candidates = [root / PACKAGE / "include" / name, root / name]
@@ -55,6 +56,15 @@ def stage(root: pathlib.Path, folder: pathlib.Path, minors: list[str], headers: 
         copy = package / "lib" / name
         _copy(root / PACKAGE / "lib" / name, copy)
         _strip(copy)
+
+
+def source_files(root: pathlib.Path) -> list[pathlib.Path]:
+    """The packages' own files below a tree, with those of linked folders."""
+    found = []
+    for package in (PACKAGE, CODEGEN):
+        for folder, _, names in os.walk(root / package, followlinks=True):
+            found += [pathlib.Path(folder, name).relative_to(root) for name in names]
+    return sorted(path for path in found if path.suffix in _SUFFIXES)
 
 
 def _copy(source: pathlib.Path, target: pathlib.Path) -> None:

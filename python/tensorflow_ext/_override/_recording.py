@@ -30,16 +30,26 @@ Gradient = Callable[..., Any]
 _PREFIX = "tensorflow_ext."
 
 
-class Operation(backprop._MockOp):
-    """The op that a gradient gets, in every mode. It has `type`, `name`, `inputs`,
-    `outputs` and `get_attr`.
-    """
+class Operation:
+    """The op that a gradient gets, in every mode. Like those of an eager tape."""
+
+    # A tape tells a gradient here which inputs need none.
+    skip_input_indices = None
 
     def __init__(
         self, op_type: str, name: str, attrs: tuple[Any, ...], inputs: Tensors, outputs: Tensors
     ) -> None:
-        super().__init__(attrs, tuple(inputs), tuple(outputs), op_type, None)
+        self.type = op_type
         self.name = name
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs)
+        # Names and values alternate.
+        self.attrs = attrs
+
+    def get_attr(self, name: str) -> Any:
+        """The value of an attribute, as tf.Operation.get_attr returns it."""
+        values = dict(zip(self.attrs[::2], self.attrs[1::2], strict=True))
+        return backprop.make_attr(backprop.op_attr_type(self.type, name), values[name])
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,44 +9,43 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.framework import op_def_registry, ops
 
-from tensorflow_ext._runtime import _eager_op, _library, _registration
+from tensorflow_ext._runtime import _eager_op, _library, _python_registry, _registration
 
 # The ops whose gradient in TensorFlow's Python is wrong, fails or is missing in at least
 # one supported version, while this library's is right. docs/known_differences.md has the
 # details.
 _FIXED = (
-    "BesselI0 BesselI1 BesselJ1 Betainc BlockLSTM BlockLSTMV2 CSRSparseMatrixToDense "
-    "CTCGreedyDecoder ConcatV2 ConjugateTranspose Conv3D Conv3DBackpropFilterV2 "
-    "Conv3DBackpropInputV2 Cumprod CumulativeLogsumexp DebugGradientIdentity "
-    "DepthwiseConv2dNative DepthwiseConv2dNativeBackpropFilter "
-    "DepthwiseConv2dNativeBackpropInput DrawBoundingBoxes DynamicStitch EuclideanNorm "
-    "ExtractGlimpse ExtractImagePatches FakeQuantWithMinMaxArgs "
+    "Atan2 BesselI0 BesselI1 BesselJ1 Betainc BlockLSTM BlockLSTMV2 "
+    "CSRSparseMatrixToDense CTCGreedyDecoder ConcatV2 ConjugateTranspose Conv3D "
+    "Conv3DBackpropFilterV2 Conv3DBackpropInputV2 Cumprod CumulativeLogsumexp Dawsn "
+    "DebugGradientIdentity DepthwiseConv2dNative DepthwiseConv2dNativeBackpropFilter "
+    "DepthwiseConv2dNativeBackpropInput DrawBoundingBoxes DynamicStitch Eig "
+    "EuclideanNorm ExtractGlimpse ExtractImagePatches FakeQuantWithMinMaxArgs "
     "FakeQuantWithMinMaxArgsGradient FakeQuantWithMinMaxVars "
     "FakeQuantWithMinMaxVarsGradient FakeQuantWithMinMaxVarsPerChannel "
-    "FakeQuantWithMinMaxVarsPerChannelGradient FusedBatchNormGrad "
-    "FusedBatchNormGradV2 FusedBatchNormGradV3 GatherNd HSVToRGB IRFFT IRFFT2D "
-    "ImageProjectiveTransformV2 ImageProjectiveTransformV3 IsotonicRegression "
-    "LinSpace LogMatrixDeterminant MatrixDeterminant MatrixDiagPartV2 "
-    "MatrixDiagPartV3 MatrixDiagV2 MatrixDiagV3 MatrixSetDiagV2 MatrixSolveLs "
-    "MatrixSquareRoot Max MaxPool MaxPool3DGrad MaxPoolGrad MaxPoolGradV2 "
-    "MaxPoolWithArgmax Mean Min MulNoNan OptionalFromValue OptionalGetValue PadV2 "
-    "ParameterizedTruncatedNormal Pow Prod Qr QuantizeAndDequantizeV4 "
-    "QuantizeAndDequantizeV4Grad RFFT RFFT2D RaggedRange RaggedTensorFromVariant "
-    "RaggedTensorToTensor RaggedTensorToVariant Range ResizeBicubic ResizeBilinear "
-    "ResizeBilinearGrad ResourceGather ScaleAndTranslate ScatterNd "
-    "ScatterNdNonAliasingAdd SegmentMax SegmentMean SegmentMin SegmentProd "
-    "SoftmaxCrossEntropyWithLogits SparseAdd SparseAddGrad SparseConcat "
-    "SparseDenseCwiseAdd SparseMatrixAdd SparseMatrixMatMul SparseMatrixMul "
-    "SparseMatrixSparseMatMul SparseSegmentMean SparseSegmentMeanWithNumSegments "
-    "SparseSegmentSqrtN SparseSegmentSqrtNWithNumSegments SparseSegmentSum "
-    "SparseSegmentSumWithNumSegments SparseSoftmax SparseSparseMaximum "
-    "SparseSparseMinimum SparseToDense Spence SquaredDifference "
-    "StatelessParameterizedTruncatedNormal StridedSlice Sum Svd TensorListConcatLists "
-    "TensorListGather TensorListScatter TensorListScatterIntoExistingList "
-    "TensorListScatterV2 TensorListStack TensorMapErase TensorScatterAdd "
-    "TensorScatterMax TensorScatterMin TensorScatterSub TensorScatterUpdate TopK "
-    "TopKV2 TridiagonalSolve UnsortedSegmentMax UnsortedSegmentMin "
-    "UnsortedSegmentProd Xdivy XlaEinsum Xlog1py Xlogy Zeta"
+    "FakeQuantWithMinMaxVarsPerChannelGradient FusedBatchNormGrad FusedBatchNormGradV2 "
+    "FusedBatchNormGradV3 GatherNd HSVToRGB IRFFT IRFFT2D Igamma Igammac "
+    "ImageProjectiveTransformV2 ImageProjectiveTransformV3 IsotonicRegression LinSpace "
+    "LogMatrixDeterminant MatrixDeterminant MatrixDiagPartV2 MatrixDiagPartV3 "
+    "MatrixDiagV2 MatrixDiagV3 MatrixSetDiagV2 MatrixSolveLs MatrixSquareRoot Max "
+    "MaxPool MaxPool3DGrad MaxPoolGrad MaxPoolGradV2 MaxPoolWithArgmax Mean Min "
+    "MulNoNan OptionalFromValue OptionalGetValue PadV2 ParameterizedTruncatedNormal Pow "
+    "Prod Qr QuantizeAndDequantizeV4 QuantizeAndDequantizeV4Grad RFFT RFFT2D "
+    "RaggedRange RaggedTensorFromVariant RaggedTensorToTensor RaggedTensorToVariant "
+    "Range ResizeBicubic ResizeBilinear ResizeBilinearGrad ResourceGather "
+    "ScaleAndTranslate ScatterNd ScatterNdNonAliasingAdd SegmentMax SegmentMean "
+    "SegmentMin SegmentProd SelfAdjointEigV2 SoftmaxCrossEntropyWithLogits SparseAdd "
+    "SparseAddGrad SparseConcat SparseDenseCwiseAdd SparseMatrixAdd SparseMatrixMatMul "
+    "SparseMatrixMul SparseMatrixSparseMatMul SparseSegmentMean "
+    "SparseSegmentMeanWithNumSegments SparseSegmentSqrtN "
+    "SparseSegmentSqrtNWithNumSegments SparseSegmentSum SparseSegmentSumWithNumSegments "
+    "SparseSoftmax SparseSparseMaximum SparseSparseMinimum SparseToDense Spence "
+    "SquaredDifference StatelessParameterizedTruncatedNormal StridedSlice Sum Svd "
+    "TensorListConcatLists TensorListGather TensorListScatter "
+    "TensorListScatterIntoExistingList TensorListScatterV2 TensorListStack "
+    "TensorMapErase TensorScatterAdd TensorScatterMax TensorScatterMin TensorScatterSub "
+    "TensorScatterUpdate TopK TopKV2 TridiagonalSolve UnsortedSegmentMax "
+    "UnsortedSegmentMin UnsortedSegmentProd Xdivy XlaEinsum Xlog1py Xlogy Zeta"
 )
 FIXED = tuple(_FIXED.split())
 
@@ -64,7 +63,9 @@ def fix(names: Iterable[str] | None) -> list[str]:
         for op in wanted:
             if op in _originals or op not in entries:
                 continue
-            if _is_own(entries[op]["type"]):
+            if _python_registry.is_own(op):
+                continue
+            if names is None and not _python_registry.is_tensorflows(op):
                 continue
             _originals[op] = entries[op]
             gradient = _make_gradient(op, entries[op]["type"])
@@ -86,16 +87,16 @@ def restore(names: Iterable[str] | None) -> list[str]:
 
 def put_asked_for_in_place() -> None:
     """Gives Python the gradients that libraries registered with
-    TFEXT_GRADIENT_INSTEAD, which replace any gradient that Python has for the op.
+    TFEXT_GRADIENT_INSTEAD, which replace any gradient that Python has for the op, except one that
+    the user registered in place of it.
 
     They are created anew each time, because another library may have registered one.
     """
-    entries = ops.gradient_registry._registry
     with _lock:
         for op in _library.list_ops():
-            asked_for = _library.Registries.GRADIENT_ASKED_FOR
-            if op in entries and asked_for in _library.registries(op):
-                entries[op] = {**entries[op], "type": _make_gradient(op, None)}
+            asked_for = _library.Registries.GRADIENT_ASKED_FOR in _library.registries(op)
+            if asked_for and _python_registry.may_replace(op):
+                _python_registry.replace(op, _make_gradient(op, None))
 
 
 @dataclasses.dataclass
@@ -190,10 +191,6 @@ def _completed(op_type: str, op: Any, upstream: Sequence[Any], used: frozenset[s
         # The tapes around this gradient record this op.
         outputs = _eager_op.run(op_type, op.inputs, op.attrs or (), len(upstream))
     return _Kept(inputs, outputs, op.attrs, op.skip_input_indices)
-
-
-def _is_own(gradient: Any) -> bool:
-    return getattr(gradient, "__module__", None) == _registration.__name__
 
 
 def _checked(names: Iterable[str]) -> list[str]:

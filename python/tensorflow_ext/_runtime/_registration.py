@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gives Python the gradients that the function registry holds.
 
-Each op gets an ordinary Python gradient (tf.RegisterGradient) that replays the
+Each op gets an ordinary Python gradient, as by tf.RegisterGradient, that replays the
 C++ definition. Its plan is made once for each combination of attributes and wanted
 inputs; after that the gradient costs a dictionary lookup and its ops.
 """
@@ -12,12 +12,18 @@ from typing import Any
 
 import tensorflow as tf
 from tensorflow.core.framework import node_def_pb2
-from tensorflow.python.framework import ops
 
 # This module registers gradients when it is imported, but TensorFlow does not import it.
 from tensorflow.python.ops import map_ops  # noqa: F401
 
-from tensorflow_ext._runtime import _attributes, _library, _plan, _replay, _wrappers
+from tensorflow_ext._runtime import (
+    _attributes,
+    _library,
+    _plan,
+    _python_registry,
+    _replay,
+    _wrappers,
+)
 
 # A table of plans is emptied at this size. An attribute may have a new value in every
 # training step, and such plans are never used again.
@@ -42,14 +48,14 @@ def register() -> set[str]:
         new = {
             op
             for op in _library.list_ops()
-            if not _has_gradient(op) and alone not in _library.registries(op)
+            if not _python_registry.has_gradient(op) and alone not in _library.registries(op)
         }
         for op in new:
-            tf.RegisterGradient(op)(make_gradient(op))
+            _python_registry.add(op, make_gradient(op))
         for op in _ops_of_libraries():
-            says_none = _library.Registries.FUNCTION_NO_GRADIENT
-            if says_none in _library.registries(op) and not _has_gradient(op):
-                tf.no_gradient(op)
+            says_none = _library.Registries.FUNCTION_NO_GRADIENT in _library.registries(op)
+            if says_none and not _python_registry.has_gradient(op):
+                _python_registry.add(op, None)
         return new
 
 
@@ -57,14 +63,6 @@ def _ops_of_libraries() -> list[str]:
     """The ops that are not TensorFlow's, and a few internal ops of TensorFlow."""
     names = (op_def.name for op_def in _wrappers.op_defs())
     return [name for name in names if name[0] != "_" and name not in _TENSORFLOW]
-
-
-def _has_gradient(op: str) -> bool:
-    try:
-        ops._gradient_registry.lookup(op)
-    except LookupError:
-        return False
-    return True
 
 
 def make_gradient(op_type: str) -> Callable[..., _replay.Gradients]:

@@ -10,7 +10,6 @@ compiling takes longer, and a program that uses tf.function differentiates eager
 most once. For graphs see _graph_replay.py.
 """
 
-import contextlib
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -68,9 +67,8 @@ def _compile(plan: _plan.Plan, in_graph: Run) -> Run:
         "executing_eagerly": context.executing_eagerly,
         "in_graph": in_graph,
         "to_tensor": _graph_replay.to_tensor,
-        "first": (first := [True] * _shape_checks.FIRST),
-        "always": _shape_checks.ALWAYS,
-        "check": functools.partial(_check, plan, first),
+        "due": (due := _shape_checks.Due()),
+        "check": functools.partial(_check, plan, due),
         **writer.constants,
     }
     exec(_compile_source(writer.source), scope)
@@ -142,7 +140,7 @@ def replay(inputs, outputs, upstream):
         {convert}
     {run}
     results = {results}
-    if first or always:
+    if due.runs > 0 or due.always:
         check(inputs, outputs, upstream, results)
     return results
 """
@@ -202,15 +200,14 @@ class _Constant:
 
 def _check(
     plan: _plan.Plan,
-    first: list[bool],
+    due: _shape_checks.Due,
     inputs: Tensors,
     outputs: Tensors,
     upstream: Sequence[Any],
     results: Gradients,
 ) -> None:
-    """Checks the shapes of eager gradients; `first` has one entry per remaining check."""
-    with contextlib.suppress(IndexError):  # Another thread took the last one.
-        first.pop()
+    """Checks the shapes of eager gradients."""
+    due.runs -= 1
     _shape_checks.check(plan, inputs, outputs, upstream, results)
 
 

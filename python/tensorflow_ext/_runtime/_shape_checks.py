@@ -14,13 +14,22 @@ from tensorflow_ext._runtime import _library, _plan
 # checked, which finds definitions that are wrong for all shapes; later runs are checked
 # only with the debug switch.
 FIRST = 16
-# Not empty while the debug switch is on. Generated code reads a list quickly.
-ALWAYS: list[bool] = [True] if _library.check_gradient_shapes() else []
+
+
+class Due:
+    """The checks of a plan's gradients that are still due."""
+
+    # The debug switch of this process.
+    always = _library.check_gradient_shapes()
+
+    def __init__(self) -> None:
+        # Threads that count at the same time may check once more or once less.
+        self.runs = FIRST
 
 
 def switch(check: bool) -> bool:
     """Sets the debug switch for all clients of this process; returns its old state."""
-    ALWAYS[:] = [True] if check else []
+    Due.always = check
     return _library.check_gradient_shapes(check)
 
 

@@ -2,18 +2,20 @@
 
 #include "tensorflow_ext/gradient/bridge/client_registry.h"
 
-#include <algorithm>
+#include <atomic>
 #include <exception>
 #include <mutex>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/cc/framework/gradients.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow_ext/base/first_copy.h"
+#include "tensorflow_ext/gradient/bridge/op_look_ups.h"
 #include "tensorflow_ext/gradient/c_api.h"
 #include "tensorflow_ext/gradient/define/node_attributes.h"
 #include "tensorflow_ext/gradient/expand/expand.h"
@@ -21,6 +23,7 @@
 #include "tensorflow_ext/gradient/functions/custom_gradients.h"
 #include "tensorflow_ext/gradient/plan/plan.h"
 #include "tensorflow_ext/gradient/registry/client_table.h"
+#include "tensorflow_ext/gradient/registry/function_table.h"
 #include "tensorflow_ext/gradient/registry/precedence.h"
 
 namespace tensorflow_ext {
@@ -33,7 +36,7 @@ using tensorflow::ops::GradOpRegistry;
 namespace {
 
 absl::Status AddGradient(const Scope& scope, const Operation& op,
-                         const std::vector<Output>& upstream, absl::Span<const uint8_t> wanted,
+                         const std::vector<Output>& upstream, const Wanted& wanted,
                          std::vector<Output>* gradients) {
   // TensorFlow's callers do not catch exceptions.
   try {
@@ -64,8 +67,7 @@ absl::Status Trampoline(const Scope& scope, const Operation& op,
 absl::Status StandInTrampoline(const Scope& scope, const Operation& op,
                                const std::vector<Output>& upstream,
                                std::vector<Output>* gradients) {
-  const std::vector<uint8_t> wanted(op.num_inputs(), kWantedOfAnyType);
-  return AddGradient(scope, op, upstream, wanted, gradients);
+  return AddGradient(scope, op, upstream, {/*inputs=*/{}, /*of_any_type=*/true}, gradients);
 }
 
 // TensorFlow's client gradients, null if an op has none. They do not see that a node names another
@@ -108,7 +110,9 @@ std::unordered_set<ClientGradient>& OwnGradients() {
 }
 
 // Adds an entry unless `op` has one, which may be TensorFlow's or another library's. A null
-// gradient means that the op has none.
+// gradient means that the op has none. A library that adds to the table as another thread loads it
+// does not take the lock. If both link into one bucket in the same nanoseconds, one entry is lost,
+// and a client gets the error that the op has no gradient.
 bool AddToClientRegistry(const std::string& op, ClientGradient gradient) {
   std::lock_guard<std::mutex> lock(WriterMutex());
   if (!ClientTable().emplace(op, gradient).second) return false;
@@ -203,29 +207,64 @@ void RegisterAskedFor(const std::string& op, GradientCreator creator) {
   OwnGradients().insert(entry);
 }
 
-int64_t RegisterGradients() {
-  // "No gradient" for an op of TensorFlow's often means only that nobody has written one. These
-  // entries existed at the first call.
-  const OpsByFunctionGradient ops = OpsOfFunctionRegistry();
-  static const auto* const tensorflows = new std::vector<std::string>(ops.none);
-  for (const std::string& op : ops.none) {
-    if (!std::binary_search(tensorflows->begin(), tensorflows->end(), op)) {
-      AddToClientRegistry(op, nullptr);
-    }
+namespace {
+
+// The ops that the function registry listed without a gradient at the first call. For an op of
+// TensorFlow's this often means only that nobody has written one.
+const std::vector<std::string>& NoneAtLoad() {
+  static const auto* const ops = new std::vector<std::string>(OpsOfFunctionRegistry().none);
+  return *ops;
+}
+
+// Hands the function registry's entry of `op` over to the client registry, if that has none.
+// Returns true if the op gained a gradient.
+bool HandOver(const std::string& op) {
+  switch (FindFunctionGradient(op)) {
+    case FunctionGradient::kDefined:
+      return !IsForFunctionRuntime(op) && AddToClientRegistry(op, Trampoline);
+    case FunctionGradient::kNone:
+      if (!absl::c_binary_search(NoneAtLoad(), op)) AddToClientRegistry(op, nullptr);
+      return false;
+    case FunctionGradient::kUnknown:
+      return false;
   }
-  return std::count_if(ops.defined.begin(), ops.defined.end(), [](const std::string& op) {
-    return !IsForFunctionRuntime(op) && AddToClientRegistry(op, Trampoline);
-  });
+  return false;
+}
+
+// Hands over the gradients of libraries that were loaded after this one. `op` has just been looked
+// up, so its library may still be registering, and it gets its entry alone.
+void HandOverLater(const std::string& op) {
+  HandOverNew();
+  ClientGradient gradient;
+  if (op[0] != '_' && !GradOpRegistry::Global()->Lookup(op, &gradient).ok()) HandOver(op);
+}
+
+}  // namespace
+
+int64_t RegisterGradients() {
+  const OpsByFunctionGradient ops = OpsOfFunctionRegistry();
+  absl::c_for_each(ops.none, HandOver);
+  return absl::c_count_if(ops.defined, HandOver);
+}
+
+void HandOverNew() {
+  static std::atomic<size_t> handed_over(0);
+  const size_t registered = NumFunctionGradients();
+  if (handed_over.exchange(registered, std::memory_order_relaxed) != registered) {
+    RegisterGradients();
+  }
 }
 
 // The ops that had a function gradient before this library was loaded. The linker puts this after
 // stock_gradients, which depend on it. A thread that differentiates meanwhile therefore meets none
 // of the definitions that these replace, some of which end the process.
-[[maybe_unused]] static const int64_t handed_over_at_load = [] {
-  if (!IsFirstCopy()) return int64_t{0};
-  const int64_t count = RegisterGradients();
+[[maybe_unused]] static const bool handed_over_at_load = [] {
+  if (!IsFirstCopy()) return false;
+  NoneAtLoad();
+  HandOverNew();
   CheckInTensorFlows();
-  return count;
+  WatchOpLookUps(HandOverLater);
+  return true;
 }();
 
 uint32_t GradientRegistries(const std::string& op) {

@@ -56,6 +56,9 @@ bool StandIn(const char* op, ClientGradient gradient);
 // See TfExt_RegisterGradients in c_api.h.
 int64_t RegisterGradients();
 
+// The same if the function registry has grown since the last call.
+void HandOverNew();
+
 // The bits of TfExt_GradientRegistries in c_api.h.
 uint32_t GradientRegistries(const std::string& op);
 

@@ -101,9 +101,9 @@ void TfExt_GradientPlan(const void* node_def, size_t node_def_length, const uint
   Guarded(status, [&]() -> absl::Status {
     NodeDef node;
     TF_RETURN_IF_ERROR(ParseNodeDef(node_def, node_def_length, &node));
-    TF_ASSIGN_OR_RETURN(
-        auto found,
-        tensorflow_ext::FindPlan(node, absl::MakeConstSpan(wanted, wanted ? wanted_length : 0)));
+    tensorflow_ext::Wanted asked_for;
+    if (wanted != nullptr) asked_for.inputs.assign(wanted, wanted + wanted_length);
+    TF_ASSIGN_OR_RETURN(auto found, tensorflow_ext::FindPlan(node, asked_for));
     return Write(tensorflow_ext::PlanToGraphDef(*found).SerializeAsString(), plan);
   });
 }

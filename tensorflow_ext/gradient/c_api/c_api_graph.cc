@@ -16,6 +16,7 @@
 #include "tensorflow/c/c_api_internal.h"
 #include "tensorflow/c/tf_status_helper.h"
 #include "tensorflow/core/graph/tensor_id.h"
+#include "tensorflow_ext/gradient/bridge/client_registry.h"
 #include "tensorflow_ext/gradient/c_api.h"
 #include "tensorflow_ext/gradient/c_api/add_gradients.h"
 #include "tensorflow_ext/gradient/c_api/c_api_internal.h"
@@ -145,6 +146,7 @@ void TfExt_AddGradients(TF_Graph* graph, const char* prefix, TF_Output* y, int n
                        "TFEXT_UNCONNECTED_ZEROS, got ",
                        static_cast<int>(unconnected)));
     }
+    tensorflow_ext::HandOverNew();
     TF_ASSIGN_OR_RETURN(const auto ys, OutputTensors(graph, "y", y, ny));
     TF_ASSIGN_OR_RETURN(const auto xs, OutputTensors(graph, "x", x, nx));
     TF_ASSIGN_OR_RETURN(const auto upstream,

@@ -2,6 +2,8 @@
 
 #include "tensorflow_ext/gradient/expand/gradient_nodes.h"
 
+#include <cstring>
+
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 
@@ -10,6 +12,13 @@ namespace tensorflow_ext {
 using tensorflow::Node;
 using tensorflow::NodeBuilder;
 using tensorflow::Output;
+
+tensorflow::Tensor ZeroScalar(tensorflow::DataType type) {
+  tensorflow::Tensor zero(type, {});
+  const absl::string_view bytes = zero.tensor_data();
+  std::memset(const_cast<char*>(bytes.data()), 0, bytes.size());
+  return zero;
+}
 
 std::string GradientNodes::UniqueName(const std::string& name) const {
   return scope_.GetUniqueNameForOp(absl::StrCat(forward_.node()->name(), "_grad/", name));
@@ -55,10 +64,14 @@ absl::StatusOr<Output> GradientNodes::ZerosLike(const Output& tensor) {
 
 absl::StatusOr<Output> GradientNodes::ZerosLikeVariable(const Output& handle,
                                                         tensorflow::DataType type) {
-  NodeBuilder read = New("read", "ReadVariableOp");
-  read.Input(handle.node(), handle.index()).Attr("dtype", type);
-  TF_ASSIGN_OR_RETURN(Node * value, Add(read));
-  return ZerosLike(Output(value, 0));
+  NodeBuilder shape = New("shape", "VariableShape");
+  shape.Input(handle.node(), handle.index());
+  TF_ASSIGN_OR_RETURN(Node * of_variable, Add(shape));
+  TF_ASSIGN_OR_RETURN(const Output zero, Constant("zero", ZeroScalar(type)));
+  NodeBuilder zeros = New("zeros", "Fill");
+  zeros.Input(of_variable).Input(zero.node(), zero.index());
+  TF_ASSIGN_OR_RETURN(Node * filled, Add(zeros));
+  return Output(filled, 0);
 }
 
 void GradientNodes::RemoveUnused(const std::vector<Output>& results) {

@@ -17,6 +17,9 @@
 
 namespace tensorflow_ext {
 
+// Zero of a floating or complex type.
+tensorflow::Tensor ZeroScalar(tensorflow::DataType type);
+
 // The nodes that the gradient of one op adds to a client's graph.
 //
 // They are named SCOPE/FORWARD_grad/NAME, unique under the scope. They take the scope's device,

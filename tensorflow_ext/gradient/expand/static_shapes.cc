@@ -31,9 +31,9 @@ struct RefinerTag {
 };
 template struct PrivateMember<RefinerTag, &Scope::Impl::refiner_>;
 
-namespace {
-
 ShapeRefiner* RefinerOf(const Scope& scope) { return (scope.impl()->*Find(RefinerTag())).get(); }
+
+namespace {
 
 // Null if the outputs of the tensor's node are unknown.
 InferenceContext* ContextOf(const ShapeRefiner* refiner, const Output& tensor) {

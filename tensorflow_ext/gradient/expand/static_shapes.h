@@ -13,6 +13,9 @@ class ShapeRefiner;
 
 namespace tensorflow_ext {
 
+// The scope's shape inference; null if it has none.
+tensorflow::ShapeRefiner* RefinerOf(const tensorflow::Scope& scope);
+
 // The shapes that shape inference finds in a client's graph before anything runs. For a scope
 // without shape inference, all shapes are unknown.
 class StaticShapes {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "tensorflow/core/common_runtime/function_body.h"
@@ -17,6 +18,7 @@
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow/core/platform/fingerprint.h"
 #include "tensorflow_ext/gradient/functions/custom_gradients.h"
+#include "tensorflow_ext/gradient/functions/function_builder.h"
 #include "tensorflow_ext/gradient/functions/gradient_body.h"
 #include "tensorflow_ext/gradient/functions/inline_calls.h"
 #include "tensorflow_ext/gradient/functions/rerun.h"
@@ -28,7 +30,9 @@ namespace tensorflow_ext {
 using tensorflow::DataTypeVector;
 using tensorflow::FunctionBody;
 using tensorflow::FunctionDef;
+using tensorflow::FunctionDefLibrary;
 using tensorflow::FunctionLibraryDefinition;
+using tensorflow::Graph;
 using tensorflow::NameAttrList;
 
 namespace {
@@ -79,12 +83,34 @@ std::string Key(const FunctionLibraryDefinition& reachable, const NameAttrList& 
                       TimesPlansWereDropped(), AllowsMissingGradients() ? "\nallows missing" : "");
 }
 
+// Adds `function`, whose body is `graph`, and the functions that it calls to a library. It runs as
+// `like` does.
+absl::Status AddFunction(FunctionDef function, const Graph& graph, const FunctionDef& like,
+                         FunctionDefLibrary* to) {
+  for (const char* attribute : {"_XlaMustCompile", "_noinline"}) {
+    const auto found = like.attr().find(attribute);
+    if (found != like.attr().end()) (*function.mutable_attr())[attribute] = found->second;
+  }
+  FunctionLibraryDefinition library = graph.flib_def().ReachableDefinitions(function);
+  for (const std::string& called : library.ListFunctionNames()) {
+    if (absl::c_any_of(to->function(), [&called](const FunctionDef& other) {
+          return other.signature().name() == called;
+        })) {
+      TF_RETURN_IF_ERROR(library.RemoveFunction(called));
+    }
+  }
+  to->MergeFrom(library.ToProto());
+  *to->add_function() = std::move(function);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<FunctionWithGradients> Make(const FunctionLibraryDefinition& reachable,
                                            const FunctionDef& definition,
                                            const NameAttrList& function, const std::string& key,
                                            const DataTypeVector& upstream,
                                            const DataTypeVector& required) {
-  TF_RETURN_IF_ERROR(CheckImplementations(reachable));
+  FunctionWithGradients made;
+  made.runs_again = CheckImplementations(reachable);
   TF_ASSIGN_OR_RETURN(const std::unique_ptr<FunctionBody> body,
                       BodyWithGradients(reachable, definition, function));
   if (body->ret_nodes.size() != upstream.size()) {
@@ -94,21 +120,24 @@ absl::StatusOr<FunctionWithGradients> Make(const FunctionLibraryDefinition& reac
   }
   TF_RETURN_IF_ERROR(InlineCalls(reachable, function.name(), body->graph));
   GradientBody gradient(reachable, function, *body, upstream, required);
-  TF_RETURN_IF_ERROR(gradient.Build());
-  FunctionWithGradients made;
-  made.name = absl::StrCat(function.name(), "_gradient_",
-                           absl::Hex(tensorflow::Fingerprint64(key), absl::kZeroPad16));
+  TF_RETURN_IF_ERROR(gradient.Build(/*with_forward=*/!made.runs_again.ok()));
+  const std::string fingerprint =
+      absl::StrCat(absl::Hex(tensorflow::Fingerprint64(key), absl::kZeroPad16));
+  made.name = absl::StrCat(function.name(), "_gradient_", fingerprint);
   made.gradients = gradient.gradients();
+  made.runs_again.Update(gradient.runs_again());
+  made.kept = gradient.kept();
+  made.forward_types = gradient.kept_types();
   FunctionDef gradient_def;
   TF_RETURN_IF_ERROR(tensorflow::GraphToFunctionDef(gradient.graph(), made.name, &gradient_def));
-  // The attributes that control how the function runs also apply to its gradient.
-  for (const char* name : {"_XlaMustCompile", "_noinline"}) {
-    const auto found = definition.attr().find(name);
-    if (found == definition.attr().end()) continue;
-    (*gradient_def.mutable_attr())[name] = found->second;
-  }
-  made.library = gradient.graph().flib_def().ReachableDefinitions(gradient_def).ToProto();
-  *made.library.add_function() = std::move(gradient_def);
+  TF_RETURN_IF_ERROR(
+      AddFunction(std::move(gradient_def), gradient.graph(), definition, &made.library));
+  if (gradient.forward() == nullptr) return made;
+  made.forward = absl::StrCat(function.name(), "_forward_", fingerprint);
+  TF_ASSIGN_OR_RETURN(FunctionDef forward_def,
+                      ToFunctionWithEffects(*gradient.forward(), made.forward));
+  TF_RETURN_IF_ERROR(
+      AddFunction(std::move(forward_def), *gradient.forward(), definition, &made.library));
   return made;
 }
 
@@ -168,6 +197,16 @@ class InProgress {
 };
 
 }  // namespace
+
+absl::Status CheckNothingKept(const FunctionWithGradients& gradient) {
+  const absl::Status& why = gradient.runs_again;
+  if (why.ok()) return absl::OkStatus();
+  return absl::Status(why.code(),
+                      absl::StrCat(why.message(),
+                                   ". Take a stateless op, such as StatelessRandomNormalV2 for "
+                                   "RandomStandardNormal, or make its value outside of the "
+                                   "function and hand it in as an argument"));
+}
 
 absl::StatusOr<std::shared_ptr<const FunctionWithGradients>> DifferentiateFunction(
     const FunctionLibraryDefinition& library, const NameAttrList& function,

@@ -10,10 +10,11 @@
 // (inline_calls.h). If the library names a gradient for f (a GradientDef, as TF_GraphCopyFunction
 // adds one), the body calls it.
 //
-// The gradient computes f again from the same arguments, because a client gradient may not make the
-// forward op return more. Unneeded parts are left out. A function that may give another value in
-// another run is refused (rerun.h). Every result waits until the variables have been read again, so
-// an update that takes a result runs after the reads.
+// The gradient computes f again from the same arguments. Unneeded parts are left out. Tensors that
+// may have another value in another run (rerun.h), such as random draws, are kept: the gradient
+// takes them as arguments, and the node that calls f calls a function that also returns them
+// (taped_node.h). Every result waits until the variables have been read again, so an update that
+// takes a result runs after the reads.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_FUNCTIONS_DIFFERENTIATE_FUNCTION_H_
 #define TENSORFLOW_EXT_GRADIENT_FUNCTIONS_DIFFERENTIATE_FUNCTION_H_
@@ -39,7 +40,20 @@ struct FunctionWithGradients {
   // The type of the gradient of each argument of the differentiated function, DT_INVALID if it has
   // none. The results are the existing gradients, in this order.
   tensorflow::DataTypeVector gradients;
+
+  // OK, or why the node must call another function than the differentiated one, or hand over some
+  // of its results.
+  absl::Status runs_again;
+  // That function, in `library`; empty if the differentiated one will do. Its results are those of
+  // the differentiated one and further ones, of these types.
+  std::string forward;
+  tensorflow::DataTypeVector forward_types;
+  // The results of that function that the gradient takes, after the upstream gradients.
+  std::vector<int> kept;
 };
+
+// OK if the gradient of a node that cannot change may use `gradient`.
+absl::Status CheckNothingKept(const FunctionWithGradients& gradient);
 
 // Differentiates `function`; `library` contains it and everything it calls.
 //
@@ -50,9 +64,10 @@ struct FunctionWithGradients {
 // `required`: empty, or for each argument the type of a gradient that is always returned, with
 // zeros if there is none; DT_INVALID requires nothing.
 //
-// Errors: kNotFound, a function or a gradient of an op is missing; kUnimplemented, the function may
-// give other values when it runs again, contains itself, or a gradient has another type than
-// `required`; otherwise the errors of its gradients. Made once and then kept. Thread-safe.
+// Errors: kNotFound, a function or a gradient of an op is missing; kUnimplemented, the function
+// contains itself, reads a variable in a branch or loop and then writes to it, or a gradient has
+// another type than `required`; otherwise the errors of its gradients. Made once and then kept.
+// Thread-safe.
 absl::StatusOr<std::shared_ptr<const FunctionWithGradients>> DifferentiateFunction(
     const tensorflow::FunctionLibraryDefinition& library, const tensorflow::NameAttrList& function,
     const tensorflow::DataTypeVector& upstream, const tensorflow::DataTypeVector& required = {});

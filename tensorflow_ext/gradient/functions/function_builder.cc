@@ -34,6 +34,19 @@ Tensor ScalarInt(int value) {
   return tensor;
 }
 
+absl::StatusOr<FunctionDef> ToFunctionWithEffects(const Graph& graph, const std::string& name) {
+  bool is_stateful = false;
+  const auto control_output = [&is_stateful](const Node* node) -> std::optional<std::string> {
+    if (!node->IsOp() || node->IsArg() || !node->op_def().is_stateful()) return std::nullopt;
+    is_stateful = true;
+    return node->name();
+  };
+  FunctionDef function;
+  TF_RETURN_IF_ERROR(tensorflow::GraphToFunctionDef(graph, name, control_output, &function));
+  function.mutable_signature()->set_is_stateful(is_stateful);
+  return function;
+}
+
 FunctionBuilder::FunctionBuilder() : graph_(tensorflow::OpRegistry::Global()) {}
 
 Outputs FunctionBuilder::Arguments(const DataTypeVector& types) {
@@ -65,6 +78,18 @@ Output FunctionBuilder::Int(int value) {
   return Add(std::move(constant))[0];
 }
 
+Output FunctionBuilder::Empty(DataType type) {
+  if (type == tensorflow::DT_VARIANT) {
+    const Output any = Int(-1);
+    NodeBuilder list = New("EmptyTensorList");
+    list.Input(any.node(), any.index()).Input(any.node(), any.index());
+    return Add(std::move(list.Attr("element_dtype", tensorflow::DT_FLOAT)))[0];
+  }
+  NodeBuilder constant = New("Const");
+  constant.Attr("dtype", type).Attr("value", Tensor(type, {0}));
+  return Add(std::move(constant))[0];
+}
+
 Output FunctionBuilder::Binary(const char* op, const Output& x, const Output& y) {
   NodeBuilder node = New(op);
   node.Input(x.node(), x.index()).Input(y.node(), y.index());
@@ -88,8 +113,7 @@ absl::StatusOr<NameAttrList> FunctionBuilder::Finish(const std::string& name,
     Add(std::move(result));
   }
   TF_RETURN_IF_ERROR(status_);
-  FunctionDef function;
-  TF_RETURN_IF_ERROR(tensorflow::GraphToFunctionDef(graph_, name, &function));
+  TF_ASSIGN_OR_RETURN(FunctionDef function, ToFunctionWithEffects(graph_, name));
   function.mutable_signature()->set_name(
       absl::StrCat(name, "_", absl::Hex(tensorflow::FunctionDefHash(function), absl::kZeroPad16)));
   NameAttrList made;

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "tensorflow/cc/framework/ops.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
+#include "tensorflow/core/framework/function.pb.h"
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/framework/types.h"
 #include "tensorflow/core/graph/graph.h"
@@ -23,6 +24,10 @@ using Outputs = std::vector<tensorflow::Output>;
 std::vector<tensorflow::NodeBuilder::NodeOut> NodeOuts(const Outputs& tensors);
 
 tensorflow::Tensor ScalarInt(int value);
+
+// The function `name` with the body `graph`. Its effects happen even if no result needs them.
+absl::StatusOr<tensorflow::FunctionDef> ToFunctionWithEffects(const tensorflow::Graph& graph,
+                                                              const std::string& name);
 
 // Builds a function of a graph's library. The first error is kept until Finish.
 class FunctionBuilder {
@@ -43,6 +48,8 @@ class FunctionBuilder {
   tensorflow::Output Int(int value);
   tensorflow::Output Binary(const char* op, const tensorflow::Output& x,
                             const tensorflow::Output& y);
+  // An empty tensor or list, which no one reads.
+  tensorflow::Output Empty(tensorflow::DataType type);
   Outputs Call(const char* op, const tensorflow::NameAttrList& function, const Outputs& arguments,
                const tensorflow::DataTypeVector& types);
 

@@ -10,6 +10,7 @@
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/framework/shape_inference.h"
 #include "tensorflow/core/graph/algorithm.h"
+#include "tensorflow_ext/gradient/expand/gradient_nodes.h"
 #include "tensorflow_ext/gradient/expand/static_shapes.h"
 #include "tensorflow_ext/gradient/functions/custom_gradients.h"
 #include "tensorflow_ext/gradient/functions/rerun.h"
@@ -49,7 +50,7 @@ GradientBody::GradientBody(const FunctionLibraryDefinition& library, const NameA
   RemoveIdentities();
 }
 
-absl::Status GradientBody::Build() {
+absl::Status GradientBody::Build(bool with_forward) {
   TF_RETURN_IF_ERROR(ClassifyNodes());
   InferShapes();
   // The scope knows the names of the nodes that the graph has now.
@@ -59,7 +60,7 @@ absl::Status GradientBody::Build() {
   const std::string given = graph_.flib_def().FindGradient(function_.name());
   TF_RETURN_IF_ERROR(given.empty() ? Differentiate() : Call(given));
   TF_RETURN_IF_ERROR(AddResults());
-  return Prune();
+  return Prune(with_forward);
 }
 
 void GradientBody::RemoveIdentities() {
@@ -122,7 +123,6 @@ void GradientBody::SetShape(const Output& like, NodeBuilder* argument) const {
 absl::Status GradientBody::ClassifyNodes() {
   arguments_.resize(argument_types_.size());
   retvals_.resize(upstream_types_.size());
-  std::vector<Node*> reports;
   for (Node* node : graph_.op_nodes()) {
     int index = 0;
     if (node->IsArg()) {
@@ -132,12 +132,11 @@ absl::Status GradientBody::ClassifyNodes() {
       TF_RETURN_IF_ERROR(GetNodeAttr(node->attrs(), "index", &index));
       retvals_[index] = node;
     } else if (OnlyReports(*node)) {
-      reports.push_back(node);
+      reports_.push_back(node);
     } else {
       forward_.push_back(node);
     }
   }
-  for (Node* node : reports) graph_.RemoveNode(node);
   return absl::OkStatus();
 }
 
@@ -248,11 +247,15 @@ absl::Status GradientBody::Differentiate() {
 }
 
 absl::StatusOr<Output> GradientBody::Zeros(int i, DataType type) {
-  Node* x = arguments_[i];
-  if (argument_types_[i] == DT_RESOURCE) {
-    TF_ASSIGN_OR_RETURN(x, Add(New("read", "ReadVariableOp").Input(x).Attr("dtype", type)));
+  Node* const x = arguments_[i];
+  if (argument_types_[i] != DT_RESOURCE) {
+    TF_ASSIGN_OR_RETURN(Node * zeros, Add(New("zeros", "ZerosLike").Input(x)));
+    return Output(zeros, 0);
   }
-  TF_ASSIGN_OR_RETURN(Node * zeros, Add(New("zeros", "ZerosLike").Input(x)));
+  TF_ASSIGN_OR_RETURN(Node * shape, Add(New("shape", "VariableShape").Input(x)));
+  TF_ASSIGN_OR_RETURN(
+      Node * zero, Add(New("zero", "Const").Attr("dtype", type).Attr("value", ZeroScalar(type))));
+  TF_ASSIGN_OR_RETURN(Node * zeros, Add(New("zeros", "Fill").Input(shape).Input(zero)));
   return Output(zeros, 0);
 }
 
@@ -276,13 +279,12 @@ absl::Status GradientBody::AddResults() {
   return absl::OkStatus();
 }
 
-absl::Status GradientBody::Prune() {
-  const NodeSet needed = LeadingTo({ends_.begin(), ends_.end()}, /*follow_controls=*/true);
-  NodeSet again;
-  for (const Node* node : forward_) {
-    if (needed.count(node) > 0) again.insert(node);
-  }
-  TF_RETURN_IF_ERROR(CheckRunsAgain(graph_, forward_, again));
+absl::Status GradientBody::Prune(bool with_forward) {
+  NodeSet needed;
+  std::vector<const Edge*> kept, controls;
+  TF_RETURN_IF_ERROR(FindNeeded(&needed, &kept, &controls));
+  TF_RETURN_IF_ERROR(Keep(kept, with_forward));
+  for (const Edge* edge : controls) graph_.RemoveEdge(edge);
   std::vector<Node*> unneeded, stateful;
   for (Node* node : graph_.op_nodes()) {
     if (node->IsArg()) continue;

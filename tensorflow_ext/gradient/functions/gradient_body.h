@@ -18,6 +18,7 @@
 #include "tensorflow/core/framework/types.h"
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow/core/graph/node_builder.h"
+#include "tensorflow_ext/gradient/graph/leading_to.h"
 
 namespace tensorflow_ext {
 
@@ -32,11 +33,22 @@ class GradientBody {
                const tensorflow::DataTypeVector& upstream,
                const tensorflow::DataTypeVector& required);
 
-  absl::Status Build();
+  // `with_forward`: makes `forward()` even if nothing is kept.
+  absl::Status Build(bool with_forward);
 
   // After Build: the body, and the type of the gradient of each argument.
   const tensorflow::Graph& graph() const { return graph_; }
   const tensorflow::DataTypeVector& gradients() const { return gradient_types_; }
+
+  // After Build: the first reason why a tensor is kept; the results of `forward()` that are kept,
+  // which the gradient takes after the upstream gradients; and the types of those that are not
+  // results of the function.
+  const absl::Status& runs_again() const { return runs_again_; }
+  const std::vector<int>& kept() const { return kept_; }
+  const tensorflow::DataTypeVector& kept_types() const { return kept_types_; }
+
+  // The function with all kept tensors among its results; null if the function itself will do.
+  const tensorflow::Graph* forward() const { return forward_graph_.get(); }
 
  private:
   // Removes the identities that only pass a tensor on. Inlining leaves one for each argument.
@@ -49,7 +61,7 @@ class GradientBody {
   // Gives an argument the known shape of `like`, for this gradient and for the gradient of that.
   void SetShape(const tensorflow::Output& like, tensorflow::NodeBuilder* argument) const;
 
-  // Finds the arguments, the results and the other nodes, and removes those that only report.
+  // Finds the arguments, the results, the nodes that only report and the other nodes.
   absl::Status ClassifyNodes();
 
   absl::StatusOr<tensorflow::Node*> Add(tensorflow::NodeBuilder builder);
@@ -76,9 +88,20 @@ class GradientBody {
   // Adds an identity of each gradient that the function returns.
   absl::Status AddResults();
 
+  // Finds the nodes that the gradients need, and the edges to them from nodes of the function that
+  // must not run again: data that must be kept, and control edges.
+  absl::Status FindNeeded(NodeSet* needed, std::vector<const tensorflow::Edge*>* kept,
+                          std::vector<const tensorflow::Edge*>* controls);
+
+  // Makes `forward_graph_`, which returns `kept_` tensors, too.
+  absl::Status MakeForward(const std::vector<tensorflow::Output>& more_results);
+
+  // Replaces tensors that must be kept by arguments of the gradient.
+  absl::Status Keep(const std::vector<const tensorflow::Edge*>& edges, bool with_forward);
+
   // Removes nodes that the results do not need, and lets every result wait for all nodes that read
   // a state.
-  absl::Status Prune();
+  absl::Status Prune(bool with_forward);
 
   const tensorflow::NameAttrList& function_;
   const tensorflow::DataTypeVector& argument_types_;
@@ -89,7 +112,7 @@ class GradientBody {
   // Null if the shapes of some nodes cannot be inferred.
   std::unique_ptr<tensorflow::ShapeRefiner> shapes_;
   tensorflow::Scope scope_;
-  std::vector<tensorflow::Node*> arguments_, retvals_;
+  std::vector<tensorflow::Node*> arguments_, retvals_, reports_;
   // The other nodes of the function.
   std::vector<const tensorflow::Node*> forward_;
   // The function's results; identities of the results with an upstream gradient, and those
@@ -98,6 +121,10 @@ class GradientBody {
   tensorflow::DataTypeVector gradient_types_;
   // The nodes of the gradients that are returned.
   std::vector<tensorflow::Node*> ends_;
+  absl::Status runs_again_;
+  std::vector<int> kept_;
+  tensorflow::DataTypeVector kept_types_;
+  std::unique_ptr<tensorflow::Graph> forward_graph_;
 };
 
 }  // namespace tensorflow_ext

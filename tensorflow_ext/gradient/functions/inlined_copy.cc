@@ -16,6 +16,7 @@
 #include "tensorflow/core/graph/node_builder.h"
 #include "tensorflow/core/graph/tensor_id.h"
 #include "tensorflow_ext/gradient/functions/inline_calls.h"
+#include "tensorflow_ext/gradient/functions/rerun.h"
 #include "tensorflow_ext/gradient/graph/leading_to.h"
 
 namespace tensorflow_ext {
@@ -61,14 +62,20 @@ class Copier {
   }
 
  private:
-  // Finds the calls that lead to the tensors, and the nodes in between.
+  // Finds the calls that lead to the tensors, and the nodes in between. A branch, loop or compiled
+  // call whose gradient keeps something must change (more_outputs.h), and a session may have it, so
+  // it counts as a call.
   void FindCopied(const std::vector<OutputTensor>& tensors) {
     std::vector<const Node*> ends;
     for (const OutputTensor& tensor : tensors) ends.push_back(tensor.node);
     const NodeSet leading = LeadingTo(ends, /*follow_controls=*/true);
     std::vector<const Node*> calls;
     for (const Node* node : leading) {
-      if (IsInlinedCall(library_, *node)) calls.push_back(node);
+      if (IsInlinedCall(library_, *node) ||
+          (CallsFunctions(library_, *node) &&
+           !StateOf(source_, {node}).CheckRunsAgain(*node).ok())) {
+        calls.push_back(node);
+      }
     }
     tensorflow::DFSFrom(
         source_, calls,

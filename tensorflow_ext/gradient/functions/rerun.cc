@@ -27,8 +27,8 @@ namespace {
 bool Reports(absl::string_view op) { return op == "Assert" || op == "PrintV2"; }
 
 // Ops that are stateful by their OpDef but give the same value in every run unless something
-// writes. They read, or they pass on their input and look at it. A TensorArray is a new one in
-// every run.
+// writes. They read, they pass on their input and look at it, they ask for a property of the
+// device, or they make a dataset of their inputs. A TensorArray is a new one in every run.
 bool OnlyReads(absl::string_view op) {
   static const auto* ops = new std::set<absl::string_view>{"HashTableV2",
                                                            "LookupTableFindV2",
@@ -40,6 +40,8 @@ bool OnlyReads(absl::string_view op) {
                                                            "VariableShape",
                                                            "VarIsInitializedOp",
                                                            "LookupTableExportV2",
+                                                           "MutableDenseHashTableV2",
+                                                           "MutableHashTableOfTensorsV2",
                                                            "MutableHashTableV2",
                                                            "ReadVariableXlaSplitND",
                                                            "CheckNumerics",
@@ -48,8 +50,32 @@ bool OnlyReads(absl::string_view op) {
                                                            "DebugIdentityV3",
                                                            "DeepCopy",
                                                            "GuaranteeConst",
-                                                           "Print"};
+                                                           "Print",
+                                                           "DeviceIndex",
+                                                           "StatelessRandomGetAlg",
+                                                           "DatasetToSingleElement",
+                                                           "RangeDataset",
+                                                           "TensorDataset",
+                                                           "TensorSliceDataset"};
   return ops->count(op) > 0 || absl::StartsWith(op, "TensorArray");
+}
+
+// Ops whose attributes turn off what makes their values differ: Empty with `init` gives zeros, and
+// CudnnRNN, its versions and their gradients draw random numbers only for dropout.
+bool IsMadeDeterministic(const NodeDef& node) {
+  const auto attribute = [&](const char* name) {
+    const auto found = node.attr().find(name);
+    return found == node.attr().end() ? nullptr : &found->second;
+  };
+  if (node.op() == "Empty") {
+    const auto* init = attribute("init");
+    return init != nullptr && init->b();
+  }
+  if (absl::StartsWith(node.op(), "CudnnRNN")) {
+    const auto* dropout = attribute("dropout");
+    return dropout == nullptr || dropout->f() == 0;
+  }
+  return false;
 }
 
 // A JAX module is a pure function of its inputs, although its op is stateful: JAX's random numbers
@@ -98,7 +124,8 @@ class StateFinder {
         if (auto found = Find(inner, called)) return found;
       }
     }
-    if (!functions.empty() || OnlyReads(node.op()) || Reports(node.op()) || IsPureModule(node)) {
+    if (!functions.empty() || OnlyReads(node.op()) || Reports(node.op()) || IsPureModule(node) ||
+        IsMadeDeterministic(node)) {
       return std::nullopt;
     }
     const tensorflow::OpDef* op_def = nullptr;
@@ -113,35 +140,61 @@ class StateFinder {
   std::set<std::string> seen_;
 };
 
-// Names of the resources that a node takes: nodes that take the same resource share a name.
-std::set<std::string> Resources(const Node& node) {
-  std::set<std::string> names;
-  for (const Edge* edge : node.in_edges()) {
-    if (edge->IsControlEdge() || node.input_type(edge->dst_input()) != tensorflow::DT_RESOURCE) {
-      continue;
-    }
-    while (edge->src()->type_string() == "Identity") {
-      if (!edge->src()->input_edge(0, &edge).ok()) break;
-    }
-    const Node* source = edge->src();
-    const auto* shared_name = source->attrs().Find("shared_name");
-    names.insert(shared_name != nullptr && !shared_name->s().empty()
-                     ? absl::StrCat("shared ", shared_name->s())
-                     : absl::StrCat(source->name(), ":", edge->src_output()));
+// The name of the resource at the source of an edge: nodes that take the same resource get the same
+// name.
+std::string ResourceOf(const Edge* edge) {
+  while (edge->src()->type_string() == "Identity") {
+    if (!edge->src()->input_edge(0, &edge).ok()) break;
   }
-  return names;
+  const Node* source = edge->src();
+  const auto* shared_name = source->attrs().Find("shared_name");
+  return shared_name != nullptr && !shared_name->s().empty()
+             ? absl::StrCat("shared ", shared_name->s())
+             : absl::StrCat(source->name(), ":", edge->src_output());
 }
 
-constexpr char kInlineFirst[] =
-    "A call that stands in no branch and no loop runs once if TfExt_InlineCalls puts its body into "
-    "the graph first";
+// The edges that bring resources to a node.
+std::vector<const Edge*> ResourceEdges(const Node& node) {
+  std::vector<const Edge*> edges;
+  for (const Edge* edge : node.in_edges()) {
+    if (!edge->IsControlEdge() && node.input_type(edge->dst_input()) == tensorflow::DT_RESOURCE) {
+      edges.push_back(edge);
+    }
+  }
+  return edges;
+}
 
-absl::Status Refuse(const Found& found, absl::string_view why) {
+// The number of inputs of a node before the arguments of the functions that it calls.
+int NumChoosing(absl::string_view op) {
+  return absl::EndsWith(op, "If") || absl::EndsWith(op, "Case") ? 1 : 0;
+}
+
+// True if a function reads the variable behind its argument `index`, and not only its shape.
+bool ReadsArgument(const FunctionLibraryDefinition& library, const std::string& function,
+                   int index) {
+  const auto record = library.FindRecord(function);
+  if (!record || index < 0 || index >= record->fdef().signature().input_arg_size()) return true;
+  const std::string& argument = record->fdef().signature().input_arg(index).name();
+  for (const NodeDef& node : record->fdef().node_def()) {
+    if (node.op() == "VariableShape") continue;
+    const std::vector<std::string> called = CalledFunctions(node, library);
+    for (int i = 0; i < node.input_size(); ++i) {
+      if (node.input(i) != argument && node.input(i) != argument + ":0") continue;
+      if (called.empty()) return true;
+      for (const std::string& inner : called) {
+        if (ReadsArgument(library, inner, i - NumChoosing(node.op()))) return true;
+      }
+    }
+  }
+  return false;
+}
+
+absl::Status Unrepeatable(const Found& found, absl::string_view why) {
   const std::string where =
       found.function.empty() ? "" : absl::StrCat(" in function '", found.function, "'");
-  return absl::UnimplementedError(absl::StrCat("The gradient runs the function again, but node '",
-                                               found.node.name(), "' of op ", found.node.op(),
-                                               where, " ", why, ". ", kInlineFirst));
+  return absl::UnimplementedError(absl::StrCat("The gradient would run node '", found.node.name(),
+                                               "' of op ", found.node.op(), where,
+                                               " again, and it ", why));
 }
 
 }  // namespace
@@ -153,40 +206,57 @@ absl::Status CheckImplementations(const FunctionLibraryDefinition& functions) {
     for (const NodeDef& node : record->fdef().node_def()) {
       if (!absl::StartsWith(node.op(), "StatelessRandom")) continue;
       return absl::UnimplementedError(absl::StrCat(
-          "The gradient runs function '", name, "' again, which draws random numbers (node '",
+          "The gradient would run function '", name, "' again, which draws random numbers (node '",
           node.name(), "' of op ", node.op(),
           "). TensorFlow may choose another implementation of it when the session runs, which "
-          "draws "
-          "other numbers. ",
-          kInlineFirst));
+          "draws other numbers"));
     }
   }
   return absl::OkStatus();
 }
 
+bool CallsFunctions(const FunctionLibraryDefinition& library, const Node& node) {
+  return !CalledFunctions(node.def(), library).empty();
+}
+
 bool OnlyReports(const Node& node) { return Reports(node.type_string()); }
 
-absl::Status CheckRunsAgain(const Graph& graph, const std::vector<const Node*>& body,
-                            const std::unordered_set<const Node*>& again) {
-  std::set<std::string> read;
-  for (const Node* node : again) {
-    if (auto found = StateFinder(graph.flib_def()).Find(node->def())) {
-      return Refuse(*found,
-                    "need not give the same value twice; take a stateless op, "
-                    "such as StatelessRandomNormalV2 for RandomStandardNormal, "
-                    "or make its value outside and hand it in as an argument");
-    }
-    read.merge(Resources(*node));
-  }
+StateOf::StateOf(const Graph& graph, const std::vector<const Node*>& body) : graph_(graph) {
   for (const Node* node : body) {
-    if (again.count(node) > 0) continue;
     const auto found = StateFinder(graph.flib_def()).Find(node->def());
     if (!found) continue;
-    for (const std::string& resource : Resources(*node)) {
-      if (read.count(resource) == 0) continue;
-      return Refuse(*found,
-                    "writes to a resource that the function also reads; read "
-                    "it outside and hand the value in as an argument");
+    for (const Edge* edge : ResourceEdges(*node)) {
+      written_.emplace(ResourceOf(edge),
+                       Unrepeatable(*found, "writes to a resource that the function also reads"));
+    }
+  }
+}
+
+absl::Status StateOf::CheckRunsAgain(const Node& node) const {
+  if (const auto found = StateFinder(graph_.flib_def()).Find(node.def())) {
+    return Unrepeatable(*found, "need not give the same value twice");
+  }
+  // These read no value.
+  if (node.type_string() == "Identity" || node.type_string() == "VariableShape") {
+    return absl::OkStatus();
+  }
+  for (const Edge* edge : ResourceEdges(node)) {
+    const auto found = written_.find(ResourceOf(edge));
+    if (found != written_.end()) return found->second;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StateOf::CheckRunsAfter(const Node& node) const {
+  const FunctionLibraryDefinition& library = graph_.flib_def();
+  const std::vector<std::string> functions = CalledFunctions(node.def(), library);
+  if (functions.empty()) return absl::OkStatus();
+  for (const Edge* edge : ResourceEdges(node)) {
+    const auto found = written_.find(ResourceOf(edge));
+    if (found == written_.end()) continue;
+    for (const std::string& function : functions) {
+      const int index = edge->dst_input() - NumChoosing(node.type_string());
+      if (ReadsArgument(library, function, index)) return found->second;
     }
   }
   return absl::OkStatus();

@@ -5,7 +5,8 @@
 #ifndef TENSORFLOW_EXT_GRADIENT_FUNCTIONS_RERUN_H_
 #define TENSORFLOW_EXT_GRADIENT_FUNCTIONS_RERUN_H_
 
-#include <unordered_set>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,15 +19,32 @@ namespace tensorflow_ext {
 // the same.
 bool OnlyReports(const tensorflow::Node& node);
 
-// Checks that `again`, some of the nodes `body` of a graph, give the same values when they run
-// again: their only state is that of variables that they read, and nothing in `body` writes to
-// these. Also checks the functions that they call, which are in the graph's library. Errors:
-// kUnimplemented, naming the node and its op.
-absl::Status CheckRunsAgain(const tensorflow::Graph& graph,
-                            const std::vector<const tensorflow::Node*>& body,
-                            const std::unordered_set<const tensorflow::Node*>& again);
+// True if the node calls functions, by its attributes or as its op.
+bool CallsFunctions(const tensorflow::FunctionLibraryDefinition& library,
+                    const tensorflow::Node& node);
 
-// Refuses functions that have several implementations which draw different random numbers
+// The state that the nodes `body` of a graph read and write, also in the functions that they call.
+// Errors of its functions: kUnimplemented, naming the node and its op.
+class StateOf {
+ public:
+  // Both must outlive this object.
+  StateOf(const tensorflow::Graph& graph, const std::vector<const tensorflow::Node*>& body);
+
+  // Checks that a node of the body gives the same values when it runs again: its only state is that
+  // of variables that it reads, and nothing in the body writes to these.
+  absl::Status CheckRunsAgain(const tensorflow::Node& node) const;
+
+  // Checks that a function called by `node`, which runs after the body, reads no variable that the
+  // body writes to.
+  absl::Status CheckRunsAfter(const tensorflow::Node& node) const;
+
+ private:
+  const tensorflow::Graph& graph_;
+  // An error for each resource that the body writes to, naming the node that does.
+  std::map<std::string, absl::Status> written_;
+};
+
+// Reports functions that have several implementations which draw different random numbers
 // (api_implements; the sampler of gamma distributions in TensorFlow Probability). Grappler replaces
 // the called one when the session runs, but not a body that is a part of a gradient, so the
 // gradient would belong to other numbers than the output. Error: kUnimplemented, naming the

@@ -42,6 +42,18 @@ inline bool IsPartOfLoop(const tensorflow::Node& node) {
   return false;
 }
 
+// Adds the Merge of each variable of the loop of TF_NewWhile that ends at `exit`.
+inline void AddMerges(const tensorflow::Node& exit, NodeSet* merges) {
+  for (const tensorflow::Node* each : exit.while_ctx()->exit_nodes()) {
+    const tensorflow::Edge* from_switch = nullptr;
+    const tensorflow::Edge* from_merge = nullptr;
+    if (each->input_edge(0, &from_switch).ok() &&
+        from_switch->src()->input_edge(0, &from_merge).ok()) {
+      merges->insert(from_merge->src());
+    }
+  }
+}
+
 }  // namespace loops_internal
 
 // Refuses to differentiate loops of TensorFlow 1. AddSymbolicGradients has a gradient for loops
@@ -90,14 +102,37 @@ inline absl::Status CheckWholeLoops(const NodeSet& between) {
   return absl::OkStatus();
 }
 
-// Makes both checks on the nodes between `starts`, of the xs, and `ends`, of the ys. `leading`:
+// Refuses a y in the body of a loop of TensorFlow 1 that depends on an x of an earlier iteration or
+// before the loop: AddSymbolicGradients goes round the loop and ends the process. `between`:
+// Between the xs and the ys. Errors: kUnimplemented, there is such a y; names the start of the
+// loop.
+inline absl::Status CheckOutsideOfLoops(const NodeSet& between) {
+  NodeSet whole;
+  for (const tensorflow::Node* node : between) {
+    if (node->IsExit() && node->while_ctx() != nullptr) loops_internal::AddMerges(*node, &whole);
+  }
+  for (const tensorflow::Node* node : between) {
+    if (!node->IsMerge() || !loops_internal::IsPartOfLoop(*node) || whole.count(node) > 0 ||
+        !CarriesGradient(tensorflow::BaseType(node->output_type(0)))) {
+      continue;
+    }
+    return absl::UnimplementedError(absl::StrCat(
+        "y lies in the body of the TensorFlow 1 loop that begins at node '", node->name(),
+        "', where a tensor has another value in each iteration; differentiate a result of the "
+        "loop, or use a While op, which tf.while_loop makes in TensorFlow 2"));
+  }
+  return absl::OkStatus();
+}
+
+// Makes these checks on the nodes between `starts`, of the xs, and `ends`, of the ys. `leading`:
 // LeadingTo the ends.
 inline absl::Status CheckLoops(const std::vector<const tensorflow::Node*>& starts,
                                const NodeSet& leading,
                                const std::vector<const tensorflow::Node*>& ends) {
   const NodeSet between = Between(starts, leading);
-  const absl::Status none = CheckNoLoops(between, ends);
-  return none.ok() ? CheckWholeLoops(between) : none;
+  absl::Status status = CheckNoLoops(between, ends);
+  if (status.ok()) status = CheckWholeLoops(between);
+  return status.ok() ? CheckOutsideOfLoops(between) : status;
 }
 
 }  // namespace tensorflow_ext

@@ -29,7 +29,7 @@ constexpr char kNoGradientOp[] = "TfExt>NoGradient";
 // wanted gradient needs.
 class Planner {
  public:
-  Planner(const Definition& definition, absl::Span<const uint8_t> wanted)
+  Planner(const Definition& definition, const Wanted& wanted)
       : definition_(definition), wanted_(wanted) {
     plan_.num_inputs = definition.forward.input_types.size();
     plan_.num_outputs = definition.forward.output_types.size();
@@ -148,7 +148,7 @@ class Planner {
   }
 
   const Definition& definition_;
-  const absl::Span<const uint8_t> wanted_;
+  const Wanted& wanted_;
   absl::flat_hash_map<std::string, BodyNode> nodes_;
   Plan plan_;
 };
@@ -157,12 +157,12 @@ class Planner {
 
 bool IsDifferentiable(DataType type) { return CarriesGradient(type); }
 
-bool IsWanted(const Forward& forward, absl::Span<const uint8_t> wanted, int i) {
-  if (!wanted.empty() && wanted[i] == kWantedOfAnyType) return true;
-  return IsDifferentiable(forward.input_types[i]) && (wanted.empty() || wanted[i]);
+bool IsWanted(const Forward& forward, const Wanted& wanted, int i) {
+  if (!wanted.inputs.empty() && wanted.inputs[i] == 0) return false;
+  return wanted.of_any_type || IsDifferentiable(forward.input_types[i]);
 }
 
-absl::StatusOr<Plan> MakePlan(const Definition& definition, absl::Span<const uint8_t> wanted) {
+absl::StatusOr<Plan> MakePlan(const Definition& definition, const Wanted& wanted) {
   return Planner(definition, wanted).Build();
 }
 

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "tensorflow/core/framework/graph.pb.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 #include "tensorflow/core/framework/op_def.pb.h"
@@ -62,26 +61,33 @@ struct Plan {
 // a variant.
 bool IsDifferentiable(tensorflow::DataType type);
 
-// A value of `wanted` below: the gradient of an input is wanted whatever its type. TensorFlow's own
-// client gradients differentiate integers, too.
-constexpr uint8_t kWantedOfAnyType = 2;
+// The inputs of an op whose gradients are wanted.
+struct Wanted {
+  // 1 or 0 for each input; empty means all.
+  std::vector<uint8_t> inputs;
+  // True if inputs of every type have gradients. TensorFlow's own client gradients differentiate
+  // integers, too.
+  bool of_any_type = false;
 
-// True if input `i` of the op can have a gradient and it is wanted: `wanted` is empty or contains
-// it.
-bool IsWanted(const Forward& forward, absl::Span<const uint8_t> wanted, int i);
+  bool operator==(const Wanted& other) const {
+    return inputs == other.inputs && of_any_type == other.of_any_type;
+  }
+};
 
-// The plan of a definition. `wanted` tells for each input of the op whether its gradient is wanted;
-// empty means all. Outputs of the forward op replace nodes that would run it again. Nodes that feed
-// no wanted and possible gradient are left out. Errors: kFailedPrecondition, a node depends on
-// itself.
-absl::StatusOr<Plan> MakePlan(const Definition& definition, absl::Span<const uint8_t> wanted);
+// True if input `i` of the op can have a gradient and it is wanted.
+bool IsWanted(const Forward& forward, const Wanted& wanted, int i);
+
+// The plan of a definition. Outputs of the forward op replace nodes that would run it again. Nodes
+// that feed no wanted and possible gradient are left out. Errors: kFailedPrecondition, a node
+// depends on itself.
+absl::StatusOr<Plan> MakePlan(const Definition& definition, const Wanted& wanted);
 
 // The plan for `node`: FindForward, FindDefinition, MakePlan, with their errors; kInvalidArgument
-// if the length of `wanted` is not the number of the op's inputs. An op without wanted inputs needs
-// no definition. Plans are kept: the second call with the same op, attributes and `wanted` costs a
-// look-up. Errors are not kept. Thread-safe.
+// if the length of `wanted.inputs` is not the number of the op's inputs. An op without wanted
+// inputs needs no definition. Plans are kept: the second call with the same op, attributes and
+// `wanted` costs a look-up. Errors are not kept. Thread-safe.
 absl::StatusOr<std::shared_ptr<const Plan>> FindPlan(const tensorflow::NodeDef& node,
-                                                     absl::Span<const uint8_t> wanted = {});
+                                                     const Wanted& wanted = {});
 
 // Drops the plans of `op`, whose definition has changed, including those that other threads are
 // making.

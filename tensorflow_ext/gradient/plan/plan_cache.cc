@@ -32,8 +32,7 @@ class PlanCache {
     return *cache;
   }
 
-  std::shared_ptr<const Plan> Find(uint64_t hash, const NodeDef& node,
-                                   absl::Span<const uint8_t> wanted) const {
+  std::shared_ptr<const Plan> Find(uint64_t hash, const NodeDef& node, const Wanted& wanted) const {
     std::shared_lock<std::shared_mutex> lock(mutex_);
     auto [begin, end] = entries_.equal_range(hash);
     for (auto it = begin; it != end; ++it) {
@@ -43,10 +42,9 @@ class PlanCache {
   }
 
   // `times_dropped` is the value of TimesDropped() when the plan was started.
-  void Insert(uint64_t hash, const NodeDef& node, absl::Span<const uint8_t> wanted,
+  void Insert(uint64_t hash, const NodeDef& node, const Wanted& wanted,
               std::shared_ptr<const Plan> plan, uint64_t times_dropped) {
-    Entry entry{OpAndAttributes(node), std::vector<uint8_t>(wanted.begin(), wanted.end()),
-                std::move(plan)};
+    Entry entry{OpAndAttributes(node), wanted, std::move(plan)};
     // Two threads that meet the same op at once insert equal plans. The second is never found and
     // costs only its memory.
     std::unique_lock<std::shared_mutex> lock(mutex_);
@@ -70,11 +68,11 @@ class PlanCache {
  private:
   struct Entry {
     NodeDef node;
-    std::vector<uint8_t> wanted;
+    Wanted wanted;
     std::shared_ptr<const Plan> plan;
   };
 
-  static bool Matches(const Entry& entry, const NodeDef& node, absl::Span<const uint8_t> wanted) {
+  static bool Matches(const Entry& entry, const NodeDef& node, const Wanted& wanted) {
     return entry.node.op() == node.op() && wanted == entry.wanted &&
            SameAttributes(entry.node, node);
   }
@@ -100,21 +98,24 @@ uint64_t Hash(const tensorflow::AttrValue& value) {
 }
 
 // Attribute maps have no order, so their hashes are summed.
-uint64_t Hash(const NodeDef& node, absl::Span<const uint8_t> wanted) {
+uint64_t Hash(const NodeDef& node, const Wanted& wanted) {
   uint64_t hash = tensorflow::Hash64(node.op());
   for (const auto& [name, value] : node.attr()) {
     if (IsAnnotation(name)) continue;
     hash += tensorflow::Hash64Combine(tensorflow::Hash64(name), Hash(value));
   }
+  hash += wanted.of_any_type;
   return tensorflow::Hash64Combine(
-      hash, tensorflow::Hash64(reinterpret_cast<const char*>(wanted.data()), wanted.size()));
+      hash, tensorflow::Hash64(reinterpret_cast<const char*>(wanted.inputs.data()),
+                               wanted.inputs.size()));
 }
 
-absl::StatusOr<Plan> MakePlanFor(const NodeDef& node, absl::Span<const uint8_t> wanted) {
+absl::StatusOr<Plan> MakePlanFor(const NodeDef& node, const Wanted& wanted) {
   TF_ASSIGN_OR_RETURN(Forward forward, FindForward(node));
   const int num_inputs = forward.input_types.size();
-  if (!wanted.empty() && static_cast<int>(wanted.size()) != num_inputs) {
-    return absl::InvalidArgumentError(absl::StrCat("wanted: has ", wanted.size(), " elements, but ",
+  const int num_wanted = wanted.inputs.size();
+  if (num_wanted != 0 && num_wanted != num_inputs) {
+    return absl::InvalidArgumentError(absl::StrCat("wanted: has ", num_wanted, " elements, but ",
                                                    node.op(), " has ", num_inputs,
                                                    " inputs; give one for each, or none for all"));
   }
@@ -136,8 +137,7 @@ void DropPlans(const std::string& op) { PlanCache::Global().Drop(op); }
 
 uint64_t TimesPlansWereDropped() { return PlanCache::Global().TimesDropped(); }
 
-absl::StatusOr<std::shared_ptr<const Plan>> FindPlan(const NodeDef& node,
-                                                     absl::Span<const uint8_t> wanted) {
+absl::StatusOr<std::shared_ptr<const Plan>> FindPlan(const NodeDef& node, const Wanted& wanted) {
   const uint64_t hash = Hash(node, wanted);
   PlanCache& cache = PlanCache::Global();
   if (auto plan = cache.Find(hash, node, wanted)) return plan;

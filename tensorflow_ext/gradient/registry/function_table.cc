@@ -101,6 +101,8 @@ void Replace(const std::string& op, const GradientCreator& creator) {
 
 }  // namespace
 
+size_t NumFunctionGradients() { return GetOpGradFactory == nullptr ? 0 : FunctionTable().size(); }
+
 bool AddToFunctionTable(const std::string& op, const GradientCreator& creator) {
   if (GetOpGradFactory == nullptr) {
     return tensorflow::gradient::RegisterOp(op, creator);

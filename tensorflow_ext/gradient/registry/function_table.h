@@ -3,6 +3,7 @@
 #ifndef TENSORFLOW_EXT_GRADIENT_REGISTRY_FUNCTION_TABLE_H_
 #define TENSORFLOW_EXT_GRADIENT_REGISTRY_FUNCTION_TABLE_H_
 
+#include <cstddef>
 #include <string>
 
 #include "tensorflow_ext/gradient/registry/function_registry.h"
@@ -11,6 +12,9 @@ namespace tensorflow_ext {
 
 // Other threads may read TensorFlow's function registry meanwhile, which has no lock, and run its
 // entries (readable_table.h).
+
+// The number of entries. It changes when a library registers a gradient.
+size_t NumFunctionGradients();
 
 // Adds `creator` as the gradient of an op that has no entry. Null means that the op has no
 // gradient. Returns true if it did so.

@@ -22,6 +22,8 @@
 #include "tensorflow_ext/gradient/expand/gradient_nodes.h"
 #include "tensorflow_ext/gradient/expand/upstream.h"
 #include "tensorflow_ext/gradient/functions/differentiate_function.h"
+#include "tensorflow_ext/gradient/functions/function_builder.h"
+#include "tensorflow_ext/gradient/functions/more_outputs.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -45,6 +47,12 @@ Attributes FunctionAttributes(const Node& node) {
   }
   if (node.IsIfNode()) return {"then_branch", "else_branch"};
   return {"branches"};
+}
+
+NameAttrList Named(const std::string& function) {
+  NameAttrList named;
+  named.set_name(function);
+  return named;
 }
 
 // Adds the gradient of one call.
@@ -72,6 +80,7 @@ class CallGradient {
       arguments_.emplace_back(upstream_[i].node(), upstream_[i].index());
     }
     TF_RETURN_IF_ERROR(DifferentiateAll(upstream_types));
+    TF_RETURN_IF_ERROR(Keep());
     DataTypeVector types;
     for (tensorflow::DataType type : union_) {
       if (type != DT_INVALID) types.push_back(type);
@@ -90,38 +99,138 @@ class CallGradient {
   // Creates the gradients of all functions. They return the same: a gradient for each argument for
   // which one of them has a gradient.
   absl::Status DifferentiateAll(const DataTypeVector& upstream_types) {
-    std::vector<const NameAttrList*> functions;
     for (const char* attribute : attributes_) {
       const AttrValue* value = op_.node()->attrs().Find(attribute);
       if (value == nullptr) {
         return absl::InvalidArgumentError(
             absl::StrCat("the node has no attribute '", attribute, "'"));
       }
-      if (value->has_func()) functions.push_back(&value->func());
+      if (value->has_func()) functions_.push_back(value->func());
       for (const auto& function : value->list().func()) {
-        functions.push_back(&function);
+        functions_.push_back(function);
       }
     }
     const auto& library = scope_.graph()->flib_def();
-    std::vector<std::shared_ptr<const FunctionWithGradients>> made;
-    for (const NameAttrList* function : functions) {
-      TF_ASSIGN_OR_RETURN(auto one, DifferentiateFunction(library, *function, upstream_types));
+    for (const NameAttrList& function : functions_) {
+      TF_ASSIGN_OR_RETURN(auto one, DifferentiateFunction(library, function, upstream_types));
       union_.resize(one->gradients.size(), DT_INVALID);
       for (size_t i = 0; i < union_.size(); ++i) {
         if (union_[i] == DT_INVALID) union_[i] = one->gradients[i];
       }
-      made.push_back(std::move(one));
+      made_.push_back(std::move(one));
     }
-    for (size_t k = 0; k < made.size(); ++k) {
-      if (made[k]->gradients != union_) {
-        TF_ASSIGN_OR_RETURN(made[k],
-                            DifferentiateFunction(library, *functions[k], upstream_types, union_));
+    for (size_t k = 0; k < made_.size(); ++k) {
+      if (made_[k]->gradients != union_) {
+        TF_ASSIGN_OR_RETURN(made_[k],
+                            DifferentiateFunction(library, functions_[k], upstream_types, union_));
       }
-      TF_RETURN_IF_ERROR(scope_.graph()->AddFunctionLibrary(made[k]->library));
-      gradients_.emplace_back();
-      gradients_.back().set_name(made[k]->name);
+      gradients_.push_back(Named(made_[k]->name));
     }
     return absl::OkStatus();
+  }
+
+  // Adds the functions, hands the results that the gradients keep to them, and lets the node return
+  // these. With several
+  // functions, each returns and each gradient takes what any of them keeps.
+  absl::Status Keep() {
+    absl::Status why;
+    for (const auto& made : made_) why.Update(made->runs_again);
+    bool changes = false;
+    for (const auto& made : made_) changes = changes || !made->forward.empty();
+    if (changes) TF_RETURN_IF_ERROR(CheckMayChange(scope_, *op_.node(), why));
+    for (const auto& made : made_) {
+      TF_RETURN_IF_ERROR(scope_.graph()->AddFunctionLibrary(made->library));
+    }
+    if (why.ok()) return absl::OkStatus();
+    const int num_results = op_.num_outputs();
+    std::vector<int> firsts;  // the first output for further results of each function
+    DataTypeVector more;
+    for (const auto& made : made_) {
+      firsts.push_back(num_results + more.size());
+      more.insert(more.end(), made->forward_types.begin(), made->forward_types.end());
+    }
+    if (changes) TF_RETURN_IF_ERROR(CallForward(firsts, more));
+    const DataTypeVector before = TypesOf(arguments_);
+    for (size_t k = 0; k < made_.size(); ++k) {
+      kept_.emplace_back();
+      for (int result : made_[k]->kept) {
+        kept_[k].push_back(arguments_.size());
+        const int index = result < num_results ? result : firsts[k] + result - num_results;
+        arguments_.emplace_back(op_.node(), index);
+      }
+    }
+    return made_.size() == 1 ? absl::OkStatus() : TakeOwn(before.size());
+  }
+
+  DataTypeVector TypesOf(const std::vector<NodeBuilder::NodeOut>& tensors) const {
+    DataTypeVector types;
+    for (const auto& tensor : tensors) types.push_back(tensor.node->output_type(tensor.index));
+    return types;
+  }
+
+  // Lets the node call functions that return more.
+  absl::Status CallForward(const std::vector<int>& firsts, const DataTypeVector& more) {
+    Node* const node = op_.node();
+    const DataTypeVector results(node->output_types().begin(), node->output_types().end());
+    const DataTypeVector arguments(node->input_types().begin() + num_choosing_,
+                                   node->input_types().end());
+    for (size_t k = 0; k < made_.size(); ++k) {
+      if (!made_[k]->forward.empty()) functions_[k] = Named(made_[k]->forward);
+      if (made_.size() == 1) break;
+      FunctionBuilder function;
+      DataTypeVector own = results;
+      own.insert(own.end(), made_[k]->forward_types.begin(), made_[k]->forward_types.end());
+      Outputs returned = function.Call("StatefulPartitionedCall", functions_[k],
+                                       function.Arguments(arguments), own);
+      const Outputs further(returned.begin() + results.size(), returned.end());
+      returned.resize(results.size());
+      for (size_t i = 0; i < more.size(); ++i) {
+        const size_t place = results.size() + i - firsts[k];
+        returned.push_back(results.size() + i >= static_cast<size_t>(firsts[k]) &&
+                                   place < further.size()
+                               ? further[place]
+                               : function.Empty(more[i]));
+      }
+      TF_ASSIGN_OR_RETURN(
+          functions_[k],
+          function.Finish(absl::StrCat(functions_[k].name(), "_padded"), returned, scope_.graph()));
+    }
+    SetFunctions(functions_,
+                 [node](const char* name, auto&& value) { node->AddAttr(name, value); });
+    return AddOutputs(scope_, "Tout", more, node);
+  }
+
+  // Makes each gradient take all arguments. The first `num_before` are for all gradients.
+  absl::Status TakeOwn(size_t num_before) {
+    DataTypeVector results;
+    for (tensorflow::DataType type : union_) {
+      if (type != DT_INVALID) results.push_back(type);
+    }
+    for (size_t k = 0; k < gradients_.size(); ++k) {
+      FunctionBuilder function;
+      const Outputs all = function.Arguments(TypesOf(arguments_));
+      Outputs own(all.begin(), all.begin() + num_before);
+      for (int index : kept_[k]) own.push_back(all[index]);
+      const std::string name = gradients_[k].name();
+      TF_ASSIGN_OR_RETURN(gradients_[k], function.Finish(absl::StrCat(name, "_padded"),
+                                                         function.Call("StatefulPartitionedCall",
+                                                                       gradients_[k], own, results),
+                                                         scope_.graph()));
+    }
+    return absl::OkStatus();
+  }
+
+  // Sets the attributes that name the functions.
+  template <typename Set>
+  void SetFunctions(const std::vector<NameAttrList>& functions, const Set& set) const {
+    size_t next = 0;
+    for (const char* attribute : attributes_) {
+      if (op_.node()->attrs().Find(attribute)->has_func()) {
+        set(attribute, functions[next++]);
+      } else {
+        set(attribute, functions);
+      }
+    }
   }
 
   absl::StatusOr<Node*> AddCall(const DataTypeVector& types) {
@@ -130,14 +239,8 @@ class CallGradient {
       builder.Input(op_.input(i).node(), op_.input(i).index());
     }
     builder.Input(arguments_).Attr("Tout", types);
-    size_t next = 0;
-    for (const char* attribute : attributes_) {
-      if (op_.node()->attrs().Find(attribute)->has_func()) {
-        builder.Attr(attribute, gradients_[next++]);
-      } else {
-        builder.Attr(attribute, gradients_);
-      }
-    }
+    SetFunctions(gradients_,
+                 [&builder](const char* name, const auto& value) { builder.Attr(name, value); });
     // Attributes that say how to run the call.
     for (const char* name : {"_XlaMustCompile", "_lower_using_switch_merge", "config",
                              "config_proto", "executor_type"}) {
@@ -154,7 +257,9 @@ class CallGradient {
   const int num_choosing_;  // inputs before the arguments
   GradientNodes nodes_;
   std::vector<NodeBuilder::NodeOut> arguments_;  // of the gradient functions
-  std::vector<NameAttrList> gradients_;          // the gradient functions
+  std::vector<NameAttrList> functions_, gradients_;
+  std::vector<std::shared_ptr<const FunctionWithGradients>> made_;  // of each function
+  std::vector<std::vector<int>> kept_;                              // in `arguments_`, the same
   DataTypeVector union_;
 };
 

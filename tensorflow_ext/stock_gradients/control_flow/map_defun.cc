@@ -58,6 +58,7 @@ class MapGradient {
     const DataTypeVector upstream_types = UpstreamTypes(op_, upstream_);
     TF_ASSIGN_OR_RETURN(const auto gradient, DifferentiateFunction(scope_.graph()->flib_def(),
                                                                    function, upstream_types));
+    TF_RETURN_IF_ERROR(CheckNothingKept(*gradient));
     if (gradient->gradients.size() != rows_.size() + captured_.size()) {
       return absl::InvalidArgumentError(absl::StrCat(
           "'", function.name(), "' takes ", gradient->gradients.size(),

@@ -89,6 +89,7 @@ absl::Status AddAll(const Scope& scope, const Operation& op, const std::vector<O
     if (is_argument || differentiable) taken.push_back(i);
   }
   TF_ASSIGN_OR_RETURN(const auto first, DifferentiateFunction(graph->flib_def(), f, types_of_dy));
+  TF_RETURN_IF_ERROR(CheckNothingKept(*first));
   TF_RETURN_IF_ERROR(graph->AddFunctionLibrary(first->library));
   const DataTypeVector upstream_types = UpstreamTypes(op, upstream);
   DataTypeVector types_of_ddx;
@@ -107,6 +108,7 @@ absl::Status AddAll(const Scope& scope, const Operation& op, const std::vector<O
   of_first.set_name(first->name);
   TF_ASSIGN_OR_RETURN(const auto second,
                       DifferentiateFunction(graph->flib_def(), of_first, types_of_ddx));
+  TF_RETURN_IF_ERROR(CheckNothingKept(*second));
   TF_RETURN_IF_ERROR(graph->AddFunctionLibrary(second->library));
   DataTypeVector types;
   for (tensorflow::DataType type : second->gradients) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The gradient of a loop is two loops. The first runs the loop again and keeps the loop variables
-// from before each iteration in lists. The second goes back: it pops the last values and calls the
-// gradient of the body, which turns the gradients of the variables after the iteration into those
-// before it. This is reverse mode as in Griewank and Walther, Evaluating Derivatives, chapter 3,
-// with the lists as a tape. Both loops are of the same kind, so they have a gradient in turn.
+// from before each iteration in lists. If the body would give other values in another run, as one
+// that draws random numbers, the loop itself keeps the variables and these values, and there is no
+// first loop. The second goes back: it pops the last values and calls the gradient of the body,
+// which turns the gradients of the variables after the iteration into those before it. This is
+// reverse mode as in Griewank and Walther, Evaluating Derivatives, chapter 3, with the lists as a
+// tape. Both loops are of the same kind, so they have a gradient in turn.
 
 #include <memory>
 #include <string>
@@ -28,6 +30,7 @@
 #include "tensorflow_ext/gradient/functions/differentiate_function.h"
 #include "tensorflow_ext/gradient/functions/function_builder.h"
 #include "tensorflow_ext/gradient/functions/loop_bound.h"
+#include "tensorflow_ext/gradient/functions/more_outputs.h"
 #include "tensorflow_ext/gradient/functions/rerun.h"
 
 namespace tensorflow_ext {
@@ -70,7 +73,8 @@ void Append(const Outputs& more, Outputs* to) { to->insert(to->end(), more.begin
 class WhileGradient {
  public:
   WhileGradient(const Scope& scope, const Operation& op, const Outputs& upstream)
-      : op_(op),
+      : scope_(scope),
+        op_(op),
         upstream_(WithoutZerosOfResources(scope, op, upstream)),
         graph_(scope.graph()),
         call_(op.node()->op_def().is_stateful() ? "StatefulPartitionedCall" : "PartitionedCall"),
@@ -86,10 +90,15 @@ class WhileGradient {
     TF_RETURN_IF_ERROR(GetNodeAttr(op_.node()->attrs(), "T", &types_));
     TF_RETURN_IF_ERROR(DifferentiateBody());
     if (gradient_types_.empty()) return absl::OkStatus();
-    TF_RETURN_IF_ERROR(CheckRunsAgain(*graph_, {op_.node()}, {op_.node()}));
+    absl::Status why = body_gradient_->runs_again;
+    why.Update(StateOf(*graph_, {op_.node()}).CheckRunsAgain(*op_.node()));
+    if (!why.ok()) TF_RETURN_IF_ERROR(CheckMayChange(scope_, *op_.node(), why));
+    TF_RETURN_IF_ERROR(graph_->AddFunctionLibrary(body_gradient_->library));
     TF_RETURN_IF_ERROR(ClassifyVariables());
     Outputs tape;
-    TF_RETURN_IF_ERROR(AddForwardLoop(&tape));
+    TF_RETURN_IF_ERROR(MakeForwardFunctions());
+    TF_RETURN_IF_ERROR(why.ok() ? AddForwardLoop(&tape) : ChangeLoop(&tape));
+    gradients->resize(op_.node()->num_inputs(), tensorflow::NoGradient());
     return AddBackwardLoop(tape, gradients);
   }
 
@@ -109,7 +118,7 @@ class WhileGradient {
       flowing_.push_back(i);
       gradient_types_.push_back(flowing[i]);
     }
-    return graph_->AddFunctionLibrary(body_gradient_->library);
+    return absl::OkStatus();
   }
 
   // Finds the variables to keep: those that change and that the gradient uses.
@@ -128,6 +137,11 @@ class WhileGradient {
         kept_.push_back(i);
       }
     }
+    for (int i : kept_) list_types_.push_back(types_[i]);
+    DataTypeVector results = types_;
+    results.insert(results.end(), body_gradient_->forward_types.begin(),
+                   body_gradient_->forward_types.end());
+    for (int i : body_gradient_->kept) list_types_.push_back(results[i]);
     return absl::OkStatus();
   }
 
@@ -157,62 +171,97 @@ class WhileGradient {
     return nodes_.Add(builder);
   }
 
-  // Runs the loop again. `tape` receives the number of iterations and a list for each variable that
-  // is kept.
-  absl::Status AddForwardLoop(Outputs* tape) {
+  // Makes the functions of a loop that also counts its iterations and fills a list for each kept
+  // tensor.
+  absl::Status MakeForwardFunctions() {
     const size_t num_variables = types_.size();
+    more_types_.assign(1, DT_INT32);
+    more_types_.resize(1 + list_types_.size(), DT_VARIANT);
     DataTypeVector types = types_;
-    types.push_back(DT_INT32);
-    types.insert(types.end(), kept_.size(), DT_VARIANT);
+    types.insert(types.end(), more_types_.begin(), more_types_.end());
 
     FunctionBuilder test;
     Outputs x = test.Arguments(types);
     x.resize(num_variables);
-    TF_ASSIGN_OR_RETURN(const NameAttrList cond,
+    TF_ASSIGN_OR_RETURN(taped_cond_,
                         test.Finish(absl::StrCat(cond_.name(), "_taped"),
                                     test.Call(call_, cond_, x, {tensorflow::DT_BOOL}), graph_));
 
     FunctionBuilder step;
     const Outputs arguments = step.Arguments(types);
     x.assign(arguments.begin(), arguments.begin() + num_variables);
-    Outputs results = step.Call(call_, body_, x, types_);
+    NameAttrList body = body_;
+    DataTypeVector result_types = types_;
+    if (!body_gradient_->forward.empty()) {
+      body.Clear();
+      body.set_name(body_gradient_->forward);
+      result_types.insert(result_types.end(), body_gradient_->forward_types.begin(),
+                          body_gradient_->forward_types.end());
+    }
+    const Outputs all = step.Call(call_, body, x, result_types);
+    Outputs results(all.begin(), all.begin() + num_variables), lists;
+    for (int i : kept_) lists.push_back(x[i]);
+    for (int i : body_gradient_->kept) lists.push_back(all[i]);
     for (size_t i = 0; i < num_variables; ++i) {
       if (unchanged_[i]) results[i] = x[i];
     }
     results.push_back(step.Binary("AddV2", arguments[num_variables], step.Int(1)));
-    for (size_t k = 0; k < kept_.size(); ++k) {
+    for (size_t k = 0; k < lists.size(); ++k) {
       results.push_back(
-          step.Binary("TensorListPushBack", arguments[num_variables + 1 + k], x[kept_[k]]));
+          step.Binary("TensorListPushBack", arguments[num_variables + 1 + k], lists[k]));
     }
-    TF_ASSIGN_OR_RETURN(const NameAttrList body,
+    TF_ASSIGN_OR_RETURN(taped_body_,
                         step.Finish(absl::StrCat(body_.name(), "_taped"), results, graph_));
+    return absl::OkStatus();
+  }
 
-    Outputs variables;
-    for (int i = 0; i < op_.num_inputs(); ++i) variables.push_back(op_.input(i));
+  // The initial values of the further variables of such a loop.
+  absl::Status AddInitialTape(Outputs* variables) {
     TF_ASSIGN_OR_RETURN(const Output zero, nodes_.Constant("count", ScalarInt(0)));
     TF_ASSIGN_OR_RETURN(const Output any, nodes_.Constant("any", ScalarInt(-1)));
     TF_ASSIGN_OR_RETURN(const Output most, MostIterations());
-    variables.push_back(zero);
-    for (int i : kept_) {
+    variables->push_back(zero);
+    for (DataType type : list_types_) {
       NodeBuilder builder = nodes_.New("tape", "EmptyTensorList");
       builder.Input(any.node(), any.index())
           .Input(most.node(), most.index())
-          .Attr("element_dtype", types_[i]);
+          .Attr("element_dtype", type);
       TF_ASSIGN_OR_RETURN(Node * list, nodes_.Add(builder));
-      variables.emplace_back(list, 0);
+      variables->emplace_back(list, 0);
     }
-    TF_ASSIGN_OR_RETURN(Node * loop, AddLoop("forward", variables, cond, body));
-    for (size_t k = num_variables; k < types.size(); ++k) {
-      tape->emplace_back(loop, k);
-    }
+    return absl::OkStatus();
+  }
+
+  void AddTape(Node* loop, Outputs* tape) const {
+    for (size_t k = 0; k < more_types_.size(); ++k) tape->emplace_back(loop, types_.size() + k);
+  }
+
+  // Runs the loop again. `tape` receives the number of iterations and the lists.
+  absl::Status AddForwardLoop(Outputs* tape) {
+    Outputs variables;
+    for (int i = 0; i < op_.num_inputs(); ++i) variables.push_back(op_.input(i));
+    TF_RETURN_IF_ERROR(AddInitialTape(&variables));
+    TF_ASSIGN_OR_RETURN(Node * loop, AddLoop("forward", variables, taped_cond_, taped_body_));
+    AddTape(loop, tape);
+    return absl::OkStatus();
+  }
+
+  // The same, but lets the loop itself fill the lists.
+  absl::Status ChangeLoop(Outputs* tape) {
+    Outputs more;
+    TF_RETURN_IF_ERROR(AddInitialTape(&more));
+    Node* const loop = op_.node();
+    TF_RETURN_IF_ERROR(AddLoopVariables(scope_, more_types_, more, loop));
+    loop->AddAttr("cond", taped_cond_);
+    loop->AddAttr("body", taped_body_);
+    AddTape(loop, tape);
     return absl::OkStatus();
   }
 
   // Goes back through the iterations. The loop variables are `tape`, the constant variables of the
   // loop, and the gradients.
   absl::Status AddBackwardLoop(const Outputs& tape, Outputs* gradients) {
-    DataTypeVector types{DT_INT32};
-    types.insert(types.end(), kept_.size(), DT_VARIANT);
+    DataTypeVector types = more_types_;
     types.insert(types.end(), constant_types_.begin(), constant_types_.end());
     types.insert(types.end(), gradient_types_.begin(), gradient_types_.end());
 
@@ -243,22 +292,24 @@ class WhileGradient {
     const Outputs arguments = step.Arguments(types);
     auto next = arguments.begin();
     Outputs results{step.Binary("Sub", *next++, step.Int(1))};
-    Outputs x(op_.num_inputs());
-    for (int i : kept_) {
+    Outputs x(types_.size()), kept;
+    for (DataType type : list_types_) {
       const Output list = *next++, any = step.Int(-1);
       Outputs popped = step.Add(step.New("TensorListPopBack")
                                     .Input(list.node(), list.index())
                                     .Input(any.node(), any.index())
-                                    .Attr("element_dtype", types_[i]));
+                                    .Attr("element_dtype", type));
       popped.resize(2);
       results.push_back(popped[0]);
-      x[i] = popped[1];
+      kept.push_back(popped[1]);
     }
+    for (size_t k = 0; k < kept_.size(); ++k) x[kept_[k]] = kept[k];
     for (int i : constant_) {
       x[i] = *next;
       results.push_back(*next++);
     }
     Append(Outputs(next, arguments.end()), &x);
+    Append(Outputs(kept.begin() + kept_.size(), kept.end()), &x);
     NameAttrList gradient;
     gradient.set_name(body_gradient_->name);
     Append(step.Call(call_, gradient, x, gradient_types_), &results);
@@ -274,18 +325,22 @@ class WhileGradient {
     return nodes_.ZerosLike(op_.output(i));
   }
 
+  const Scope& scope_;
   const Operation& op_;
   const Outputs upstream_;
   Graph* const graph_;
   const char* const call_;
   GradientNodes nodes_;
-  NameAttrList cond_, body_;
+  NameAttrList cond_, body_, taped_cond_, taped_body_;
   DataTypeVector types_;  // of the loop variables
   std::shared_ptr<const FunctionWithGradients> body_gradient_;
   std::vector<bool> unchanged_;  // of each loop variable
   // Indices of loop variables: with a gradient, on the tape, and all others.
   std::vector<int> flowing_, kept_, constant_;
   DataTypeVector gradient_types_, constant_types_;
+  // The types of the kept variables and of the further tensors that the body's gradient keeps; and
+  // those of the loop's variables for these.
+  DataTypeVector list_types_, more_types_;
 };
 
 absl::Status WhileGrad(const Scope& scope, const Operation& op, const Outputs& upstream,

@@ -5,6 +5,7 @@
 // do not depend on the choice.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
+#include "tensorflow_ext/stock_gradients/linalg/degenerate.h"
 #include "tensorflow_ext/stock_gradients/linalg/linalg.h"
 
 namespace tensorflow_ext {
@@ -14,16 +15,11 @@ namespace {
 // complete the other columns to a basis. It does unless q2^H dq2 is self-adjoint. A single column
 // can change only its sign or phase and is accepted.
 Value IfIndependentOfChoice(Value gradient, Value q2, Value dq2) {
-  Gradient* g = q2.gradient();
   const Value product = MatMul(q2, dq2, true, false);
-  const Value skew = product - Adjoint(product);
-  Value skew_norm = MatrixNorm(skew), norm = MatrixNorm(product);
-  skew_norm = Cast(skew_norm, RealType(skew_norm));
-  norm = Cast(norm, RealType(norm));
-  const Value depends =
-      LogicalAnd(Greater(skew_norm, norm * SqrtEpsilon(q2)), Greater(NumColumns(q2), g->Int(1)));
-  const Value zero = g->Scalar(0, gradient.type());
-  return gradient + StopGradient(zero / Where(depends, zero, 1));
+  const Value skew_norm = ConstantNorm(product - Adjoint(product));
+  const Value depends = LogicalAnd(Greater(skew_norm, ConstantNorm(product) * SqrtEpsilon(q2)),
+                                   Greater(NumColumns(q2), q2.gradient()->Int(1)));
+  return NanWhere(depends, gradient);
 }
 
 // The contribution of the surplus columns' gradient to that of the columns q1: dQ2 = -Q1 dQ1^H Q2
@@ -76,30 +72,45 @@ void QrGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("Qr", QrGrad);
 
-// F_ij = 1 / (x_j - x_i), 0 on the diagonal (and where values coincide).
-Value ReciprocalDifferences(Value x) {
-  const Value differences = ExpandDims(x, x.gradient()->Int(-2)) - NewAxis(x);
-  return MatrixSetDiag(SafeReciprocal(differences), ZerosLike(x));
+// The matrix of which an op reads one triangle.
+Value OfTriangle(Value a, bool lower) {
+  const Value triangle = MatrixBandPart(a, lower ? -1 : 0, lower ? 0 : -1);
+  return MatrixSetDiag(triangle + Adjoint(triangle), RealPart(MatrixDiagPart(a)));
 }
 
-// A = V diag(e) V^H: dA = V (diag(de) + F * (V^H dV)) V^H (Giles 2008, 3.1). An op reads one
-// triangle of A, which gets both triangles' gradient. `dv` is optional.
-Value SelfAdjointGrad(Value e, Value v, Value de, Value dv, bool lower) {
-  Value middle = MatrixDiag(de);
+Value WithoutDiagonal(Value x) { return MatrixSetDiag(x, ZerosLike(MatrixDiagPart(x))); }
+
+// x y - y x
+Value Commutator(Value x, Value y) { return MatMul(x, y) - MatMul(y, x); }
+
+// A = V D V^H, D = diag(e): dA = V (diag(de) + Z) V^H, where Z D - D Z = V^H dV off the diagonal
+// (Giles 2008, 3.1). The self-adjoint part of dA counts, so only the skew part of V^H dV does. An
+// op reads one triangle of A, which gets both triangles' gradient. `dv` is optional.
+Value SelfAdjointGrad(Value a, Value e, Value v, Value de, Value dv, bool lower) {
+  Value middle = MatrixDiag(de), unknown;
   if (dv.exists()) {
-    middle = middle + ReciprocalDifferences(e) * MatMul(v, dv, true, false);
+    const Value v_dv = MatMul(v, dv, true, false), size = ConstantNorm(dv);
+    const Value skew = WithoutDiagonal(0.5 * (v_dv - Adjoint(v_dv)));
+    const Spectrum d(e, MatMul(v, MatMul(OfTriangle(a, lower), v), true, false));
+    const SafeQuotient z(skew, size, d.Differences(), d.size);
+    middle = middle + z.Over(skew - Commutator(StopGradient(z.value()), d.change));
+    const Value uses_basis =
+        LogicalOr(Greater(Magnitude(v_dv + Adjoint(v_dv)), size * SqrtEpsilon(v)),
+                  LogicalAnd(d.is_zero, Greater(size, 0)));  // f(D) may be 0 with D.
+    unknown = IsUnknown(z.is_replaced(), de, uses_basis);
   }
   const Value da = MatMul(v, MatMul(middle, v, false, true));
   const Value triangle = MatrixBandPart(da + Adjoint(da), lower ? -1 : 0, lower ? 0 : -1);
-  return MatrixSetDiag(triangle, 0.5 * MatrixDiagPart(triangle));
+  const Value gradient = MatrixSetDiag(triangle, 0.5 * MatrixDiagPart(triangle));
+  return unknown.exists() ? NanWhere(unknown, gradient) : gradient;
 }
 
 void SelfAdjointEigV2Grad(Gradient& g) {
   const bool compute_v = g.Attr<bool>("compute_v");
   const Values ev = compute_v ? Values{g.Output(0), g.Output(1)}
                               : CallAll("SelfAdjointEigV2", {g.Input(0)}, {{"compute_v", true}});
-  g.Return(
-      {SelfAdjointGrad(ev[0], ev[1], g.Upstream(0), compute_v ? g.Upstream(1) : Value(), true)});
+  g.Return({SelfAdjointGrad(g.Input(0), ev[0], ev[1], g.Upstream(0),
+                            compute_v ? g.Upstream(1) : Value(), true)});
 }
 REGISTER_GRADIENT("SelfAdjointEigV2", SelfAdjointEigV2Grad);
 REGISTER_GRADIENT("BatchSelfAdjointEigV2", SelfAdjointEigV2Grad);
@@ -113,8 +124,8 @@ void SelfAdjointEigGrad(Gradient& g) {
   };
   const auto eigenvectors = [&](Value packed) { return Rows(packed, one, Value()); };
   const Value y = g.Output(), dy = g.Upstream();
-  g.Return(
-      {SelfAdjointGrad(eigenvalues(y), eigenvectors(y), eigenvalues(dy), eigenvectors(dy), true)});
+  g.Return({SelfAdjointGrad(g.Input(0), eigenvalues(y), eigenvectors(y), eigenvalues(dy),
+                            eigenvectors(dy), true)});
 }
 REGISTER_GRADIENT("SelfAdjointEig", SelfAdjointEigGrad);
 REGISTER_GRADIENT("BatchSelfAdjointEig", SelfAdjointEigGrad);
@@ -126,13 +137,14 @@ void XlaSelfAdjointEigGrad(Gradient& g) {
         "complex matrices are not supported: the op returns the memory of real "
         "eigenvalues as complex ones");
   }
-  g.Return({SelfAdjointGrad(g.Output(0), g.Output(1), g.Upstream(0), g.Upstream(1),
+  g.Return({SelfAdjointGrad(g.Input(0), g.Output(0), g.Output(1), g.Upstream(0), g.Upstream(1),
                             g.Attr<bool>("lower"))});
 }
 REGISTER_GRADIENT("XlaSelfAdjointEig", XlaSelfAdjointEigGrad);
 
-// A V = V diag(e), with columns of V of length 1:
-//   dA = V^-H (diag(de) + conj(F) * (V^H dV - V^H V diag(Re(V^H dV)))) V^H
+// A V = V D, D = diag(e), with columns of V of length 1:
+//   dA = V^-H (diag(de) + Z) V^H,
+//   Z D^H - D^H Z = V^H dV - V^H V diag(Re(V^H dV)) off the diagonal
 // (C. Boeddeker et al., "On the computation of complex-valued gradients", 2017, arXiv:1701.00392,
 // (4.77)).
 void EigGrad(Gradient& g) {
@@ -141,30 +153,38 @@ void EigGrad(Gradient& g) {
   const Values ev = compute_v ? Values{g.Output(0), g.Output(1)}
                               : CallAll("Eig", {a}, {{"compute_v", true}, {"Tout", OfOp{"Tout"}}});
   const Value e = ev[0], v = ev[1];
-  Value middle = MatrixDiag(g.Upstream(0));
+  Value middle = MatrixDiag(g.Upstream(0)), unknown;
   if (compute_v) {
-    const Value v_dv = MatMul(v, g.Upstream(1), true, false);
+    const Value v_dv = MatMul(v, g.Upstream(1), true, false), size = ConstantNorm(g.Upstream(1));
     const Value along =
         MatMul(MatMul(v, v, true, false), MatrixDiag(RealPart(MatrixDiagPart(v_dv))));
-    middle = middle + Conj(ReciprocalDifferences(e)) * (v_dv - along);
+    const Value rest = WithoutDiagonal(v_dv - along);
+    const Spectrum d(e, Call("MatrixSolve", {v, MatMul(Cast(a, v.type()), v)}));
+    const SafeQuotient z(rest, size, Conj(d.Differences()), d.size);
+    middle = middle + z.Over(rest - Commutator(StopGradient(z.value()), Adjoint(d.change)));
+    unknown = IsUnknown(z.is_replaced(), g.Upstream(0), Greater(size, 0));
   }
-  const Value da = Call("MatrixSolve", {v, MatMul(middle, v, false, true)}, {{"adjoint", true}});
+  Value da = Call("MatrixSolve", {v, MatMul(middle, v, false, true)}, {{"adjoint", true}});
+  if (unknown.exists()) da = NanWhere(unknown, da);
   g.Return({Cast(da, a.type())});  // the real part for a real matrix
 }
 REGISTER_GRADIENT("Eig", EigGrad);
 
-// A = U diag(s) V^H with k = min(rows, columns) columns in U and V:
-//   dA = U (diag(ds) + (Fu + Fu^H) S + S (Fv + Fv^H) + D) V^H
-//        + (I - U U^H) dU S^-1 V^H + U S^-1 dV^H (I - V V^H),
-//   Fu = F * (U^H dU), Fv = F * (V^H dV), F_ij = 1 / (s_j^2 - s_i^2)
-// (J. Townsend, "Differentiating the singular value decomposition", 2016). Complex U and V share a
-// phase for each column, which LAPACK chooses. D is either of
-//   D = i Im diag(U^H dU) S^-1 or -i Im diag(V^H dV) S^-1
+// A = U S V^H, S = diag(s), with k = min(rows, columns) columns in U and V:
+//   dA = U (diag(ds) + M) V^H + (I - U U^H) dU S^-1 V^H + U S^-1 dV^H (I - V V^H),
+//   M_ij = (P_ij s_j + s_i Q_ij) / (s_j^2 - s_i^2) off the diagonal,
+//   P = U^H dU - (its adjoint),  Q = V^H dV - (its adjoint)
+// (J. Townsend, "Differentiating the singular value decomposition", 2016). In partial fractions, M
+// = X + Y with
+//   X S - S X = (P + Q) / 2,  Y S + S Y = (P - Q) / 2,
+// so equal singular values make only X a quotient of zeros. P + Q is 0 there for functions that do
+// not depend on the basis of their space. Complex U and V share a phase for each column, which
+// LAPACK chooses. The diagonal of M is either of
+//   i Im diag(U^H dU) S^-1 or -i Im diag(V^H dV) S^-1
 // (Z.-Q. Wan and S.-X. Zhang, "Automatic differentiation for complex valued SVD", 2019,
 // arXiv:1909.02659). Both are the same for functions that do not depend on the phase. The first is
 // used for tall matrices, as in Python.
 Value SingularGrad(Value a, Values suv, Value ds, Value du, Value dv, bool full) {
-  Gradient* g = a.gradient();
   const Value s = suv[0];
   Value u = suv[1], v = suv[2];
   Value u2, v2, du2, dv2;
@@ -179,21 +199,43 @@ Value SingularGrad(Value a, Values suv, Value ds, Value du, Value dv, bool full)
   }
   const Value u_du = MatMul(u, du, true, false);
   const Value v_dv = MatMul(v, dv, true, false);
-  const Value f = ReciprocalDifferences(Square(s));
-  const Value fu = f * u_du, fv = f * v_dv;
-  const Value s_row = ExpandDims(s, g->Int(-2)), s_column = NewAxis(s);
-  Value diagonal = ds;
+  const Value size = ConstantNorm(du) + ConstantNorm(dv);
+  const Value p = u_du - Adjoint(u_du), q = v_dv - Adjoint(v_dv);
+  Value phase = ZerosLike(s);
   if (IsComplex(a)) {
-    const Value phase = Where(Greater(rows, columns), ImaginaryPart(MatrixDiagPart(u_du)),
-                              -ImaginaryPart(MatrixDiagPart(v_dv)));
-    diagonal = diagonal + phase * SafeReciprocal(s);
+    phase = Where(Greater(rows, columns), ImaginaryPart(MatrixDiagPart(u_du)),
+                  -ImaginaryPart(MatrixDiagPart(v_dv)));
   }
+  const Value half_sum = WithoutDiagonal(0.5 * (p + q));
+  const Value half_difference = MatrixSetDiag(0.5 * (p - q), 2 * phase);
+  const Value left_rest = du - MatMul(u, u_du), right_rest = dv - MatMul(v, v_dv);
+
+  const Spectrum d(s, MatMul(u, MatMul(a, v), true, false));
+  const SafeQuotient x(half_sum, size, d.Differences(), d.size);
+  const SafeQuotient y(half_difference, size, d.Sums(), d.size);
+  const SafeQuotient left(left_rest, size, RowOf(d.values), d.size);
+  const SafeQuotient right(right_rest, size, RowOf(d.values), d.size);
+  const Value y_constant = StopGradient(y.value());
   const Value middle =
-      MatrixDiag(diagonal) + (fu + Adjoint(fu)) * s_row + s_column * (fv + Adjoint(fv));
-  const Value s_inverse = SafeReciprocal(s_row);
-  const Value left = (du - MatMul(u, u_du)) * s_inverse;
-  const Value right = (dv - MatMul(v, v_dv)) * s_inverse;
-  Value da = MatMul(MatMul(u, middle) + left, v, false, true) + MatMul(u, right, false, true);
+      MatrixDiag(ds) + x.Over(half_sum - Commutator(StopGradient(x.value()), d.change)) +
+      y.Over(half_difference - (MatMul(y_constant, d.change) + MatMul(d.change, y_constant)));
+  const auto with_change = [&](const SafeQuotient& quotient, Value rest) {
+    return quotient.Over(rest - MatMul(StopGradient(quotient.value()), d.change));
+  };
+  Value da = MatMul(MatMul(u, middle) + with_change(left, left_rest), v, false, true) +
+             MatMul(u, with_change(right, right_rest), false, true);
+
+  // f(S) may be 0 with S.
+  const Value may_be_zero = LogicalAnd(d.is_zero, Greater(size, 0));
+  const Value symmetric = Magnitude(u_du + Adjoint(u_du)) + Magnitude(v_dv + Adjoint(v_dv));
+  const Value uses_basis = LogicalOr(Greater(symmetric, size * SqrtEpsilon(s)), may_be_zero);
+  // There a column of U and V turns alone, by a phase or into the space that the others leave.
+  const Value slopes = NewAxis(Magnitude(ds));
+  Value turns_alone = LogicalAnd(
+      may_be_zero, Greater(slopes, Max(slopes, rows.gradient()->Int(-2), true) * SqrtEpsilon(s)));
+  if (!IsComplex(a)) turns_alone = LogicalAnd(turns_alone, NotEqual(rows, columns));
+  const Value unknown = IsUnknown(x.is_replaced(), ds, uses_basis);
+  da = NanWhere(LogicalOr(unknown, AnyOfMatrix(turns_alone)), da);
   if (full) {
     da = IfIndependentOfChoice(da, u2, du2);
     da = IfIndependentOfChoice(da, v2, dv2);

@@ -48,8 +48,6 @@ Value TriangularSolve(Value a, Value b, bool lower, bool adjoint) {
 Value RealPart(Value x) { return IsComplex(x) ? 0.5 * (x + Conj(x)) : x; }
 Value ImaginaryPart(Value x) { return IsComplex(x) ? 0.5 * (x - Conj(x)) : ZerosLike(x); }
 
-Value SafeReciprocal(Value x) { return x / (Square(x) + 1e-20); }
-
 std::pair<Value, Value> UnbroadcastBatch(Value a, Value da, Value b, Value db) {
   const Value a_shape = Shape(a), b_shape = Shape(b);
   const Values axes =

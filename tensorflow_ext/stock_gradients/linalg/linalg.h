@@ -33,8 +33,6 @@ Value TriangularSolve(Value a, Value b, bool lower, bool adjoint);
 // Re x and i Im x in the type of x, which may be real.
 Value RealPart(Value x);
 Value ImaginaryPart(Value x);
-// x / (x^2 + 1e-20): 1 / x, but 0 at 0.
-Value SafeReciprocal(Value x);
 // If f(a, b) broadcasts the batches of its operands: the sums of da and db in the shapes of a and
 // b.
 std::pair<Value, Value> UnbroadcastBatch(Value a, Value da, Value b, Value db);

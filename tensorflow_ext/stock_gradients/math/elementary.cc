@@ -5,6 +5,8 @@
 // divide. Its client gradients of unary functions are right except for Acos and Atan, but have more
 // nodes.
 
+#include <cmath>
+
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
@@ -86,11 +88,16 @@ void AtanGrad(Gradient& g) { g.Return({g.Upstream() / Conj(1 + Square(g.Input(0)
 REGISTER_STAND_IN("Atan", AtanGrad);
 
 // The angle of the point (x, y). The derivatives are x / (x^2 + y^2) for y and
-// -y / (x^2 + y^2) for x. TensorFlow's does not sum over broadcast axes.
+// -y / (x^2 + y^2) for x. TensorFlow's does not sum over broadcast axes. The point is scaled,
+// because squares overflow, in half precision above 256, and underflow.
 void Atan2Grad(Gradient& g) {
   const Value y = g.Input(0), x = g.Input(1);
-  const Value quotient = g.Upstream() / (Square(x) + Square(y));
-  const auto [dy, dx] = Unbroadcast(y, quotient * x, x, quotient * -y);
+  const Value size = StopGradient(Maximum(Abs(x), Abs(y)));
+  const Value is_scaled = LogicalAnd(Greater(size, 0), Less(size, INFINITY));
+  const Value scale = Where(is_scaled, size, 1);
+  const Value u = x / scale, v = y / scale;
+  const Value quotient = g.Upstream() / scale / (Square(u) + Square(v));
+  const auto [dy, dx] = Unbroadcast(y, quotient * u, x, quotient * -v);
   g.Return({dy, dx});
 }
 REGISTER_STAND_IN("Atan2", Atan2Grad);
@@ -107,14 +114,14 @@ void SquaredDifferenceGrad(Gradient& g) {
 }
 REGISTER_STAND_IN("SquaredDifference", SquaredDifferenceGrad);
 
-// z = x^y. The derivative for x is y x^(y - 1), which is 0 where y is; for y it is z log(x), which
-// counts as 0 where there is no real log(x). The logarithm is taken of 1 there, so its own gradient
-// is finite.
+// z = x^y. The derivative for x is y x^(y - 1), which is 0 where dz or y is; for y it is z log(x),
+// which counts as 0 where there is no real log(x). The logarithm is taken of 1 there, so its own
+// gradient is finite.
 void PowGrad(Gradient& g) {
   const Value x = g.Input(0), y = g.Input(1), dz = g.Upstream();
   const Value has_log = IsComplex(x) ? NotEqual(x, 0) : Greater(x, 0);
   const Value log = Log(Where(has_log, x, 1));
-  const auto [dx, dy] = Unbroadcast(x, dz * Conj(MulNoNan(Pow(x, y - 1), y)), y,
+  const auto [dx, dy] = Unbroadcast(x, MulNoNan(Conj(MulNoNan(Pow(x, y - 1), y)), dz), y,
                                     dz * Conj(MulNoNan(g.Output(), log)));
   g.Return({dx, dy});
 }

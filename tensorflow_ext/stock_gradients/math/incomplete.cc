@@ -45,20 +45,22 @@ Value SumOverNodes(Value x) { return Sum(x, x.gradient()->Int(-1)); }
 
 // ---- The gamma function: P(a, x)    (DLMF 8.2.4)
 
-// log x^u and log (1-x)^u, with the limit at the end where u is 0. Xlogy and Xlog1py have it too,
-// but no derivative for u = 0, for any x.
-Value LogPower(Value u, Value x) {
-  const Value is_zero = Equal(x, 0);
-  return Where(is_zero, Xlogy(u, x), u * Log(Where(is_zero, 1, x)));
-}
-Value LogPowerOfRest(Value u, Value x) {
-  const Value is_one = Equal(x, 1);
-  return Where(is_one, Xlog1py(u, -x), u * Log1p(-Where(is_one, 0, x)));
+// x^u at x = 0, to any order in x. At u = 0 it falls from 1 to 0, so its derivative by u is -inf,
+// as that of 1 - sqrt(u).
+Value PowerOfZero(Value zero, Value u) {
+  const Value is_zero = Equal(u, 0);
+  return Where(is_zero, 1 - Sqrt(Where(is_zero, u, 1)), Pow(zero, u));
 }
 
 // p(a, x) = d/dx P = exp(-x) x^(a-1) / Gamma(a) (DLMF 8.8.13), in logarithms because x^(a-1) and
-// Gamma(a) overflow long before their quotient does.
-Value GammaDensity(Value a, Value x) { return Exp(LogPower(a - 1, x) - x - Lgamma(a)); }
+// Gamma(a) overflow long before their quotient does. The logarithm has no derivative at the ends,
+// 0 and infinity.
+Value GammaDensity(Value a, Value x) {
+  const Value is_zero = Equal(x, 0), is_infinite = Equal(x, INFINITY);
+  const Value zero = Where(is_zero, x, 1), inside = Where(LogicalOr(is_zero, is_infinite), 1, x);
+  return Where(is_zero, PowerOfZero(zero, a - 1) * Exp(-zero - Lgamma(a)),
+               Where(is_infinite, 0, Exp((a - 1) * Log(inside) - inside - Lgamma(a))));
+}
 
 // d/da log p(a, x)
 Value GammaScore(Value a, Value x) { return Log(x) - Digamma(a); }
@@ -101,15 +103,18 @@ void IgammacGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("Igammac", IgammacGrad);
 
-// IgammaGradA(a, x) = d/da P, which is 0 for all a at x = 0.
+// IgammaGradA(a, x) = d/da P, which is 0 for all a at x = 0 and infinity. Its derivative by x,
+// d/da p, is 0 there, too, except -inf for a <= 1 at x = 0.
 void IgammaGradAGrad(Gradient& g) {
-  const Value a = g.Input(0), dy = g.Upstream();
-  const Value is_positive = Greater(g.Input(1), 0);
-  const Value x = Where(is_positive, g.Input(1), 1);
-  const Value density = Where(is_positive, GammaDensity(a, x), 0);
+  const Value a = g.Input(0), end = g.Input(1), dy = g.Upstream();
+  const Value is_inside = LogicalAnd(Greater(end, 0), Less(end, INFINITY));
+  const Value x = Where(is_inside, end, 1);
+  const Value density = Where(is_inside, GammaDensity(a, x), 0);
   const Value by_a = density * Cast(SecondByShape(a, x), a.type());
-  const Value by_x = density * GammaScore(a, x);
-  const auto [da, dx] = Unbroadcast(a, dy * by_a, g.Input(1), dy * by_x);
+  const Value is_flat = LogicalOr(Greater(a, 1), Greater(end, 0));
+  const Value at_end = Where(is_flat, g.Scalar(0, a.type()), -INFINITY);
+  const Value by_x = Where(is_inside, density * GammaScore(a, x), at_end);
+  const auto [da, dx] = Unbroadcast(a, dy * by_a, end, dy * by_x);
   g.Return({da, dx});
 }
 REGISTER_GRADIENT("IgammaGradA", IgammaGradAGrad);
@@ -160,19 +165,32 @@ std::pair<Value, Value> IncompleteBetaByParameters(Value first, Value second, Va
   return {Where(is_below, by_a, -by_b), Where(is_below, by_b, -by_a)};
 }
 
-// d/dx I_x(a, b) = x^(a-1) (1-x)^(b-1) / B(a, b)    (DLMF 8.17.1). The
-// derivatives for a and b are 0 at the ends.
+// d/dx I_x(a, b) = p = x^(a-1) (1-x)^(b-1) / B(a, b)    (DLMF 8.17.1). The derivatives for a and b
+// are 0 at the ends, where their derivatives by x are those of p for a and b.
 void BetaincGrad(Gradient& g) {
   const Value a = g.Input(0), b = g.Input(1), x = g.Input(2), dy = g.Upstream();
-  const Value dx = dy * Exp(LogPower(a - 1, x) + LogPowerOfRest(b - 1, x) - LogBeta(a, b));
+  const Value is_zero = Equal(x, 0), is_one = Equal(x, 1), log_beta = LogBeta(a, b);
+  const auto density_at = [&](Value zero, Value u, Value v) {
+    return PowerOfZero(zero, u - 1) * Exp((v - 1) * Log1p(-zero) - log_beta);
+  };
+  const Value inside = Where(LogicalOr(is_zero, is_one), 0.5, x);
+  const Value density =
+      Where(is_zero, density_at(Where(is_zero, x, 0.5), a, b),
+            Where(is_one, density_at(Where(is_one, 1 - x, 0.5), b, a),
+                  Exp((a - 1) * Log(inside) + (b - 1) * Log1p(-inside) - log_beta)));
+  const Value dx = dy * density;
   const Value shape = Shape(dx);
   const Value is_inside = LogicalAnd(Greater(x, 0), Less(x, 1));
   const auto [by_a, by_b] = IncompleteBetaByParameters(a, b, Where(is_inside, x, 0.5));
-  const auto gradient = [&](Value parameter, Value derivative) {
-    const Value inside = Where(is_inside, Cast(derivative, x.type()), 0);
-    return SumTo(parameter, dy * inside, shape);
+  const Value both = Digamma(a + b), change = x - StopGradient(x);  // change is 0
+  const auto gradient = [&](Value parameter, Value derivative, Value log) {
+    const Value slope = MulNoNan(log - Digamma(parameter) + both, density);
+    const Value any =
+        Where(is_inside, Cast(derivative, x.type()), MulNoNan(StopGradient(slope), change));
+    return SumTo(parameter, dy * any, shape);
   };
-  g.Return({gradient(a, by_a), gradient(b, by_b), SumTo(x, dx, shape)});
+  const Value end = Where(is_inside, 0.5, x);
+  g.Return({gradient(a, by_a, Log(end)), gradient(b, by_b, Log1p(-end)), SumTo(x, dx, shape)});
 }
 REGISTER_GRADIENT("Betainc", BetaincGrad);
 

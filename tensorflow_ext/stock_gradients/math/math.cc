@@ -49,15 +49,24 @@ void NextAfterGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("NextAfter", NextAfterGrad);
 
-// 1 where x is not 0, else 0: d/dx of an op that is 0 at x = 0 for any y.
-Value IsNotZero(Value x) { return Cast(NotEqual(x, 0), x.type()); }
+// d/dx of an op x f(y) that is 0 at x = 0 for any y: `op` of 1 and y. At x = 0 it is 0 where f(y)
+// is not defined.
+Value SlopeAtAny(Value (*op)(const Operand& x, const Operand& y), Value x, Value y,
+                 Value is_defined) {
+  const Value counts = LogicalOr(NotEqual(x, 0), is_defined);
+  return op(Cast(counts, x.type()), y);
+}
+
+// The logarithm is defined: y > 0, or y != 0 for a complex y.
+Value HasLog(Value y) { return IsComplex(y) ? NotEqual(y, 0) : Greater(y, 0); }
 
 // z = x log(y), 0 at x = 0: dz/dx = log(y), dz/dy = x / y. TensorFlow's own gradients of this op
-// and the next two, in Python and as functions, do not conjugate the complex derivatives.
+// and the next two, in Python and as functions, do not conjugate the complex derivatives, and take
+// dz/dx for 0 at x = 0.
 void XlogyGrad(Gradient& g) {
   const Value x = g.Input(0), y = g.Input(1), dz = g.Upstream();
   const auto [dx, dy] =
-      Unbroadcast(x, dz * Conj(Xlogy(IsNotZero(x), y)), y, dz * Conj(Xdivy(x, y)));
+      Unbroadcast(x, dz * Conj(SlopeAtAny(Xlogy, x, y, HasLog(y))), y, dz * Conj(Xdivy(x, y)));
   g.Return({dx, dy});
 }
 REGISTER_GRADIENT("Xlogy", XlogyGrad);
@@ -65,17 +74,17 @@ REGISTER_GRADIENT("Xlogy", XlogyGrad);
 // z = x log(1 + y), 0 at x = 0.
 void Xlog1pyGrad(Gradient& g) {
   const Value x = g.Input(0), y = g.Input(1), dz = g.Upstream();
-  const auto [dx, dy] =
-      Unbroadcast(x, dz * Conj(Xlog1py(IsNotZero(x), y)), y, dz * Conj(Xdivy(x, 1 + y)));
+  const auto [dx, dy] = Unbroadcast(x, dz * Conj(SlopeAtAny(Xlog1py, x, y, HasLog(1 + y))), y,
+                                    dz * Conj(Xdivy(x, 1 + y)));
   g.Return({dx, dy});
 }
 REGISTER_GRADIENT("Xlog1py", Xlog1pyGrad);
 
-// z = x / y, 0 at x = 0: dz/dx = 1 / y, dz/dy = -x / y^2.
+// z = x / y, 0 at x = 0: dz/dx = 1 / y, dz/dy = -z / y.
 void XdivyGrad(Gradient& g) {
   const Value x = g.Input(0), y = g.Input(1), dz = g.Upstream();
-  const auto [dx, dy] =
-      Unbroadcast(x, dz * Conj(Xdivy(IsNotZero(x), y)), y, dz * Conj(Xdivy(-x, Square(y))));
+  const auto [dx, dy] = Unbroadcast(x, dz * Conj(SlopeAtAny(Xdivy, x, y, NotEqual(y, 0))), y,
+                                    dz * Conj(Xdivy(-g.Output(), y)));
   g.Return({dx, dy});
 }
 REGISTER_GRADIENT("Xdivy", XdivyGrad);

@@ -14,11 +14,11 @@
 namespace tensorflow_ext {
 namespace {
 
-// y / x, and `limit` at x = 0. It never divides by zero, so derivatives of the result are finite
-// there too.
-Value Quotient(Value y, Value x, double limit) {
-  const Value is_zero = Equal(x, 0);
-  return Where(is_zero, limit, y / Where(is_zero, 1, x));
+// The polynomial with these coefficients, the constant one first, by Horner's rule.
+Value Polynomial(const std::vector<double>& coefficients, Value x) {
+  Value sum = x * coefficients.back();
+  for (size_t k = coefficients.size() - 2; k > 0; --k) sum = (sum + coefficients[k]) * x;
+  return sum + coefficients[0];
 }
 
 Value BesselOp(const char* order, Value x) { return Call(std::string("Bessel") + order, {x}); }
@@ -48,10 +48,16 @@ void NdtriGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("Ndtri", NdtriGrad);
 
-// F'(x) = 1 - 2 x F(x)    (DLMF 7.10.4, Dawson's integral)
+// F'(x) = 1 - 2 x F(x)    (DLMF 7.10.4, Dawson's integral). For large x both terms are nearly the
+// same, so the terms of F' of the asymptotic expansion replace them (DLMF 7.12.1 for an imaginary
+// argument): with w = 1 / (2 x^2),
+//   F' = -w (1 + 3 w + 3 * 5 w^2 + ...)
 void DawsnGrad(Gradient& g) {
   const Value x = g.Input(0), dy = g.Upstream();
-  g.Return({dy * (1 - 2 * x * g.Output())});
+  const Value is_large = Greater(Abs(x), 30);
+  const Value w = 0.5 * Square(Reciprocal(Where(is_large, x, 1)));
+  const Value large = -w * Polynomial({1, 3, 15, 105, 945, 10395, 135135}, w);
+  g.Return({dy * Where(is_large, large, 1 - 2 * Where(is_large, 0, x) * g.Output())});
 }
 REGISTER_GRADIENT("Dawsn", DawsnGrad);
 
@@ -68,13 +74,18 @@ REGISTER_GRADIENT("FresnelCos", FresnelCosGrad);
 void FresnelSinGrad(Gradient& g) { g.Return({g.Upstream() * Sin(M_PI_2 * Square(g.Input(0)))}); }
 REGISTER_GRADIENT("FresnelSin", FresnelSinGrad);
 
-// spence(x) = Li2(1 - x), whose derivative is log(x) / (1 - x)    (DLMF
-// 25.12.1). At x = 1 the first two terms of its series, -1 + (x - 1) / 2,
-// replace 0/0.
+// spence(x) = Li2(1 - x), whose derivative is log(x) / (1 - x)    (DLMF 25.12.1). Near x = 1 its
+// series
+//   -(1 - t / 2 + t^2 / 3 - ...),  t = x - 1
+// replaces the quotient, whose own derivative would be a difference of large numbers.
 void SpenceGrad(Gradient& g) {
+  constexpr int kTerms = 11;
   const Value x = g.Input(0), dy = g.Upstream();
-  const Value is_one = Equal(x, 1);
-  g.Return({dy * Where(is_one, (x - 3) * 0.5, Log(x) / (1 - Where(is_one, 0, x)))});
+  const Value is_near = Less(Abs(x - 1), 1 / 32.);
+  std::vector<double> coefficients;
+  for (int k = 1; k <= kTerms; ++k) coefficients.push_back((k % 2 == 0 ? 1. : -1.) / k);
+  const Value series = Polynomial(coefficients, Where(is_near, x - 1, 0));
+  g.Return({dy * Where(is_near, series, Log(x) / (1 - Where(is_near, 0, x)))});
 }
 REGISTER_GRADIENT("Spence", SpenceGrad);
 
@@ -91,15 +102,30 @@ REGISTER_GRADIENT("BesselK0", BesselK0Grad);
 void BesselI0Grad(Gradient& g) { g.Return({g.Upstream() * BesselOp("I1", g.Input(0))}); }
 REGISTER_GRADIENT("BesselI0", BesselI0Grad);
 
-// J1' = J0 - J1/x and I1' = I0 - I1/x, where J1/x and I1/x go to 1/2 at 0.
+// y / x for y = J1(x) or I1(x). For small x it is the series
+//   1/2 sum_k (-+ x^2 / 4)^k / (k! (k + 1)!)    (DLMF 10.2.2, 10.25.2),
+// with the minus for J1, because derivatives of the quotient lose all digits there.
+Value BesselQuotient(Value y, Value x, double sign, Value scale) {
+  constexpr int kTerms = 10;
+  std::vector<double> coefficients = {0.5};
+  for (int k = 1; k < kTerms; ++k) coefficients.push_back(coefficients.back() / (k * (k + 1)));
+  const Value is_small = Less(Abs(x), 1);
+  const Value series = Polynomial(coefficients, Square(Where(is_small, x, 0)) * (sign / 4));
+  return Where(is_small, scale.exists() ? scale * series : series, y / Where(is_small, 1, x));
+}
+Value J1Quotient(Value y, Value x) { return BesselQuotient(y, x, -1, Value()); }
+Value I1Quotient(Value y, Value x) { return BesselQuotient(y, x, 1, Value()); }
+Value I1eQuotient(Value y, Value x) { return BesselQuotient(y, x, 1, Exp(-Abs(x))); }
+
+// J1' = J0 - J1/x and I1' = I0 - I1/x.
 void BesselJ1Grad(Gradient& g) {
   const Value x = g.Input(0), y = g.Output();
-  g.Return({g.Upstream() * (BesselOp("J0", x) - Quotient(y, x, 0.5))});
+  g.Return({g.Upstream() * (BesselOp("J0", x) - J1Quotient(y, x))});
 }
 REGISTER_GRADIENT("BesselJ1", BesselJ1Grad);
 void BesselI1Grad(Gradient& g) {
   const Value x = g.Input(0), y = g.Output();
-  g.Return({g.Upstream() * (BesselOp("I0", x) - Quotient(y, x, 0.5))});
+  g.Return({g.Upstream() * (BesselOp("I0", x) - I1Quotient(y, x))});
 }
 REGISTER_GRADIENT("BesselI1", BesselI1Grad);
 
@@ -123,7 +149,7 @@ void BesselI0eGrad(Gradient& g) {
 REGISTER_GRADIENT("BesselI0e", BesselI0eGrad);
 void BesselI1eGrad(Gradient& g) {
   const Value x = g.Input(0), y = g.Output();
-  g.Return({g.Upstream() * (BesselOp("I0e", x) - Quotient(y, x, 0.5) - Sign(x) * y)});
+  g.Return({g.Upstream() * (BesselOp("I0e", x) - I1eQuotient(y, x) - Sign(x) * y)});
 }
 REGISTER_GRADIENT("BesselI1e", BesselI1eGrad);
 void BesselK0eGrad(Gradient& g) {

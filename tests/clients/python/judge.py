@@ -47,7 +47,7 @@ OPS = sorted(set(tensorflow_ext.raw_ops.OPS.values()) - _WITHOUT_CASES)
 def find_client(name: str) -> Client:
     """The client of this name; its program is started once."""
     if name in PROGRAMS:
-        return ClientProcess(find_program(PROGRAMS[name]), LIBRARY)
+        return ClientProcess(find_program(name), LIBRARY)
     return clients.CLIENTS[name]
 
 

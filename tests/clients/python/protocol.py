@@ -9,53 +9,30 @@ import os
 import pathlib
 import struct
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
 
+sys.path.append(str(pathlib.Path(__file__).absolute().parents[3] / "bindings"))
+
+import languages
+
 STRING = 7  # TF_STRING; arrays of objects of type `str` or `bytes`
 
-_CLIENTS = pathlib.Path(__file__).absolute().parents[1]
-# The programs by language, below tests/clients.
-_ALL_PROGRAMS = {
-    "C++": "cpp/client",
-    "C": "c/client",
-    "Go": "go/client",
-    "Rust": "rust/client",
-    "Java": "java/client",
-}
+# C and C++, which every test needs, and the languages whose toolchain is installed.
+PROGRAMS = languages.with_program("client")
+LEFT_OUT = tuple(languages.LANGUAGES.keys() - PROGRAMS)
 
 
-def find_program(name: str) -> pathlib.Path:
-    """A program below tests/clients: beside this folder under Bazel, else in bazel-bin.
+def find_program(language: str) -> pathlib.Path:
+    """The client of a language.
 
     Raises:
-      FileNotFoundError: The program is not built.
+      FileNotFoundError: It is not built.
     """
-    built = _CLIENTS.parents[1] / "bazel-bin" / "tests" / "clients"
-    for folder in (_CLIENTS, built):
-        if (folder / name).is_file():
-            return folder / name
-    target = f"//tests/clients/{name.replace('/', ':')}"
-    raise FileNotFoundError(f"{name} is not built: run 'bazel build {target}'")
-
-
-def _is_built(name: str) -> bool:
-    try:
-        find_program(name)
-    except FileNotFoundError:
-        return False
-    return True
-
-
-# C and C++, which every test needs, and the languages whose toolchain is installed.
-PROGRAMS = {
-    language: name
-    for language, name in _ALL_PROGRAMS.items()
-    if language in ("C", "C++") or _is_built(name)
-}
-LEFT_OUT = tuple(_ALL_PROGRAMS.keys() - PROGRAMS.keys())
+    return languages.find(language, "client")
 
 
 def _int(number: int) -> bytes:

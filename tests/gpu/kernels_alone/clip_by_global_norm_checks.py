@@ -88,10 +88,6 @@ def _backward(
     return [scale * g + along * u for g, u in pairs], of_clip_norm
 
 
-# Sums in float64 have another order, which costs a few roundoffs.
-_SLACK = 1e-11
-
-
 def _check(device: Device, dtype: NumericType, sizes: tuple[int, ...], offset: int) -> None:
     values, gradients = _random_lists(dtype, sizes)
     exact = [dtype.decode(value) for value in values]

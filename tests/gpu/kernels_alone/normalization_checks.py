@@ -6,14 +6,13 @@ LayerNorm is centered. RmsNorm has no mean and no offset; both are None.
 
 import dataclasses
 import functools
-import struct
 from collections.abc import Callable, Iterator
 
 import numpy as np
 from checking import Check, assert_last, assert_repeats, generator, random_values
 from device import Buffer, Device
 from numeric import DOUBLE, FLOAT, FLOATING, HALF, NumericType
-from row_shapes import ROW_SHAPES, large_shapes, timed_shapes
+from row_shapes import ROW_SHAPES, RowProblem, large_shapes, timed_shapes
 from rows import Row, check_repeatable, random_buffer
 
 _EPSILON = 0.01
@@ -84,31 +83,14 @@ def _differentiate(
 
 
 @dataclasses.dataclass(frozen=True)
-class _Problem:
-    """A matrix [rows, size] that repeats; addresses are `offset` elements off their
-    alignment."""
+class _Problem(RowProblem):
+    """A matrix for one of _NAMES."""
 
-    device: Device
-    dtype: NumericType
-    name: str
-    rows: int
-    size: int
-    copies: int = 1
-    offset: int = 0
-    in_place: bool = False
+    name: str = "LayerNorm"
 
     @property
     def centered(self) -> bool:
         return self.name == "LayerNorm"
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The values of one copy."""
-        return self.rows // self.copies, self.size
-
-    @property
-    def dims(self) -> bytes:
-        return struct.pack("2q", self.rows, self.size)
 
     def upload(self, values: np.ndarray) -> Buffer:
         """One copy of a row."""
@@ -121,12 +103,6 @@ class _Problem:
     def last_of(self, values: np.ndarray) -> Buffer:
         """A statistic's gradient."""
         return self.device.last_of(values.astype(self.dtype.compute), self.copies, self.offset)
-
-    def output(self, source: Buffer) -> Buffer:
-        """An output of an input's shape, or that input."""
-        if self.in_place:
-            return source
-        return self.device.empty(source.shape, source.dtype, self.offset)
 
     def scratch(self) -> Buffer:
         """The buffer partial_sums."""
@@ -209,17 +185,12 @@ def _check_backward(op: _Problem) -> None:
             op.expect("offset_backprops", by_offset, expected[2])
 
 
-def _check(device: Device, dtype: NumericType, name: str, rows: int, size: int) -> None:
-    for offset, in_place in ((0, False), (0, True), (1, False)):
-        op = _Problem(device, dtype, name, rows, size, offset=offset, in_place=in_place)
+def _check(
+    device: Device, dtype: NumericType, name: str, rows: int, size: int, copies: int = 1
+) -> None:
+    for op in _Problem(device, dtype, rows, size, copies, name=name).variants():
         _check_forward(op)
         _check_backward(op)
-
-
-def _check_large(device: Device, name: str, rows: int, size: int, copies: int) -> None:
-    op = _Problem(device, HALF, name, rows, size, copies)
-    _check_forward(op)
-    _check_backward(op)
 
 
 _NAMES = ("LayerNorm", "RmsNorm")
@@ -227,7 +198,7 @@ SMALL = [(name, 9, 40) for name in _NAMES]
 
 
 def rows(device: Device, dtype: NumericType, name: str, count: int, size: int) -> Iterator[Row]:
-    op = _Problem(device, dtype, name, count, size)
+    op = _Problem(device, dtype, count, size, name=name)
     x, gradients, y, dx = (random_buffer(device, dtype, (count, size)) for _ in range(4))
     scale, by_scale = (random_buffer(device, dtype, size) for _ in range(2))
     dr, inverse = (device.upload(np.ones(count, dtype.compute)) for _ in range(2))
@@ -261,7 +232,8 @@ def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
     """(name, check) for matrices of more than `beyond` elements."""
     for name in _NAMES:
         for count, size, copies in large_shapes(beyond):
-            check = functools.partial(_check_large, name=name, rows=count, size=size, copies=copies)
+            problem = {"name": name, "rows": count, "size": size, "copies": copies}
+            check = functools.partial(_check, dtype=HALF, **problem)
             yield f"{name} half, rows of {size}", check
 
 

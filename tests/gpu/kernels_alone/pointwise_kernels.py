@@ -16,7 +16,7 @@ import numpy as np
 from device import Buffer, Device
 from numeric import FLOATING, NUMERIC, NumericType
 
-# If this folder was copied alone, the file is in it.
+# If this folder was copied alone, the files are in it.
 sys.path.append(str(pathlib.Path(__file__).absolute().parent / "../../clients/python"))
 import op_definitions
 

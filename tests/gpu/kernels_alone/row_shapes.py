@@ -1,10 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0
 """Matrices for kernels that work on rows (tensorflow_ext/kernels/rows_gpu.cuh)."""
 
+import dataclasses
+import struct
 from collections.abc import Iterator
 
 from checking import copies_beyond
+from device import Buffer, Device
 from numeric import FLOATING, NumericType
+
+
+@dataclasses.dataclass(frozen=True)
+class RowProblem:
+    """A matrix [rows, size] that consists of `copies` equal parts; addresses are `offset` elements
+    off their alignment."""
+
+    device: Device
+    dtype: NumericType
+    rows: int
+    size: int
+    copies: int = 1
+    offset: int = 0
+    in_place: bool = False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The values of one copy."""
+        return self.rows // self.copies, self.size
+
+    @property
+    def dims(self) -> bytes:
+        return struct.pack("2q", self.rows, self.size)
+
+    def output(self, source: Buffer) -> Buffer:
+        """An output of an input's shape, or that input."""
+        if self.in_place:
+            return source
+        return self.device.empty(source.shape, source.dtype, self.offset)
+
+    def variants(self) -> Iterator["RowProblem"]:
+        """This problem and, if it is small, the same in place and off the alignment."""
+        yield self
+        if self.copies == 1:
+            yield dataclasses.replace(self, in_place=True)
+            yield dataclasses.replace(self, offset=1)
+
 
 # Row sizes around the pack, the warp and the registers of a warp and a block, and beyond; full and
 # partial parts of the rows.

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pointwise_checks
+import threefry
 from checking import Check, assert_close, generator, random_values
 from device import Buffer, Device
 from numeric import FLOATING, HALF, NumericType
@@ -16,40 +17,12 @@ from pointwise_kernels import PointwiseKernel
 _KEY = (0x13198A2E, 0xF3707344)
 
 
-def _threefry(counter: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Threefry-2x32 with 20 rounds and `_KEY`."""
-    keys = [np.uint32(key) for key in _KEY]
-    keys.append(keys[0] ^ keys[1] ^ np.uint32(0x1BD11BDA))
-    first, second = counter[0] + keys[0], counter[1] + keys[1]
-    rotations = (13, 15, 26, 6), (17, 29, 16, 24)
-    for group in range(5):
-        for bits in rotations[group % 2]:
-            first = first + second
-            second = (second << np.uint32(bits)) | (second >> np.uint32(32 - bits))
-            second ^= first
-        first = first + keys[(group + 1) % 3]
-        second = second + keys[(group + 2) % 3] + np.uint32(group + 1)
-    return first, second
-
-
-def _words(indices: np.ndarray, upper_bit: int) -> np.ndarray:
-    """The elements' words, each half of a block."""
-    pairs = (indices // 2).astype(np.uint64)
-    upper = (pairs >> np.uint64(32)).astype(np.uint32) | np.uint32(upper_bit)
-    first, second = _threefry([pairs.astype(np.uint32), upper])
-    return np.where(indices % 2, second, first)
-
-
 def _slopes(indices: np.ndarray, dtype: NumericType, bounds: Sequence[float]) -> np.ndarray:
     lower, upper = (np.float64(np.float32(bound)) for bound in bounds)
     if lower == upper:
         return np.full(indices.shape, lower)
-    words = _words(indices, 0)
-    if dtype.compute == np.float64:
-        more = _words(indices, 1 << 31)
-        uniform = (words >> 5) * 2.0**-27 + (more >> 6) * 2.0**-53
-    else:
-        uniform = (words >> 8) * 2.0**-24
+    key = np.uint32(_KEY[0]), np.uint32(_KEY[1])
+    uniform = threefry.uniform(key, indices, dtype.compute == np.float64)
     width = upper - lower
     cast = dtype.compute.type
     slopes = (cast(uniform) + cast(lower / width)) * cast(width)

@@ -9,7 +9,7 @@ import numpy as np
 from checking import Check, assert_last, assert_repeats, generator, random_values
 from device import Device
 from numeric import FLOATING, HALF, NumericType
-from row_shapes import ROW_SHAPES, large_shapes, timed_shapes
+from row_shapes import ROW_SHAPES, RowProblem, large_shapes, timed_shapes
 from rows import Row, check_repeatable, random_buffer
 
 # Rounding errors of the compute type, relative to the divisor of a sum.
@@ -68,60 +68,41 @@ def _logits(random: np.random.Generator, dtype: NumericType, shape: tuple[int, i
     return dtype.round(x)
 
 
-def _check_forward(
-    device: Device,
-    dtype: NumericType,
-    rows: int,
-    size: int,
-    copies: int,
-    offset: int,
-    in_place: bool,
-) -> None:
-    shape = rows // copies, size
-    x = _logits(generator("sparsemax", dtype.name, shape, offset), dtype, shape)
+def _check_forward(op: RowProblem) -> None:
+    device, dtype, shape = op.device, op.dtype, op.shape
+    x = _logits(generator("sparsemax", dtype.name, shape, op.offset), dtype, shape)
     y, unit = _project(x)
     with device.memory():
-        logits = device.repeat(dtype.encode(x), copies, offset)
-        output = logits if in_place else device.empty((rows, size), dtype.storage, offset)
-        device.launch("Sparsemax", dtype, struct.pack("2q", rows, size), logits, output)
+        logits = device.repeat(dtype.encode(x), op.copies, op.offset)
+        output = op.output(logits)
+        device.launch("Sparsemax", dtype, op.dims, logits, output)
         slack = _slack(dtype, unit, y)
         assert_repeats("y", device, dtype, output, dtype.round(y), 2, slack)
 
 
-def _check_backward(
-    device: Device,
-    dtype: NumericType,
-    rows: int,
-    size: int,
-    copies: int,
-    offset: int,
-    in_place: bool,
-) -> None:
+def _check_backward(op: RowProblem) -> None:
     """Only the last copy has nonzero gradients."""
-    shape = rows // copies, size
-    random = generator("gradient", dtype.name, shape, offset)
+    device, dtype, shape = op.device, op.dtype, op.shape
+    random = generator("gradient", dtype.name, shape, op.offset)
     gradients = random_values(random, dtype, shape)
     y = dtype.round(np.maximum(random.standard_normal(shape), 0))
-    if copies == 1 and len(y) >= 3 and size:
+    if op.copies == 1 and len(y) >= 3 and op.size:
         y[0] = 0  # no element in the support
         y[1, -1] = np.nan
     expected, terms = _differentiate(dtype.decode(gradients), y)
     with device.memory():
-        upstream = device.last_of(gradients, copies, offset)
-        output = upstream if in_place else device.empty((rows, size), dtype.storage, offset)
-        y_device = device.repeat(dtype.encode(y), copies, offset)
-        dims = struct.pack("2q", rows, size)
-        device.launch("SparsemaxGrad", dtype, dims, upstream, y_device, output)
+        upstream = device.last_of(gradients, op.copies, op.offset)
+        output = op.output(upstream)
+        y_device = device.repeat(dtype.encode(y), op.copies, op.offset)
+        device.launch("SparsemaxGrad", dtype, op.dims, upstream, y_device, output)
         slack = _slack(dtype, terms, expected)
         assert_last("backprops", device, dtype, output, dtype.round(expected), 2, slack)
 
 
 def _check(device: Device, dtype: NumericType, rows: int, size: int, copies: int = 1) -> None:
-    """The rows repeat `copies` times; addresses are `offset` elements off their
-    alignment."""
-    for offset, in_place in ((0, False), (0, True), (1, False))[: 3 if copies == 1 else 1]:
-        _check_forward(device, dtype, rows, size, copies, offset, in_place)
-        _check_backward(device, dtype, rows, size, copies, offset, in_place)
+    for op in RowProblem(device, dtype, rows, size, copies).variants():
+        _check_forward(op)
+        _check_backward(op)
 
 
 SMALL = [(9, 40)]

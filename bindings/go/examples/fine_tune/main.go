@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command fine_tune trains a SavedModel further, such as one that keras.Model.export
+// wrote.
+//
+//	fine_tune MODEL DATA BATCH RATE
+//
+// MODEL is the folder of the SavedModel; its variables are overwritten at the end. DATA
+// is a folder with the training data of all steps as raw values: x, floats, and labels,
+// 32-bit integers. BATCH is the number of examples per step, RATE the learning rate. It
+// prints the loss of each step. TENSORFLOW_EXT_LIBRARY names libtensorflow_ext.so.
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"tensorflow-ext.test/go/tfext"
+
+	tf "github.com/wamuir/graft/tensorflow"
+	"github.com/wamuir/graft/tensorflow/op"
+)
+
+// model is a SavedModel, the parts of its signature and its saver, and the training ops.
+type model struct {
+	*tf.SavedModel
+	input, logits  tf.Output
+	example        []int64         // the shape of the input, without the batch
+	variables      []tf.Output     // the handles of the trainable variables
+	copies         []*tf.Operation // run before the saver
+	filename, save tf.Output
+	labels, loss   tf.Output
+	updates        []*tf.Operation
+}
+
+// info is what the library reads from a SavedModel's protocol buffers.
+type info struct {
+	lines     []string // the names of the signatures, variables and saver
+	gradients []byte   // the model's own gradients (tf.custom_gradient), for Graph.Import
+}
+
+// read returns the info of the model in a folder.
+func read(folder string) (*info, error) {
+	scope := op.NewScope()
+	directory := op.Const(scope, folder)
+	lines := tfext.DescribeSavedModel(scope, directory)
+	gradients := tfext.SavedModelGradients(scope, directory)
+	graph, err := scope.Finalize()
+	if err != nil {
+		return nil, err
+	}
+	session, err := tf.NewSession(graph, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+	results, err := session.Run(nil, []tf.Output{lines, gradients}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &info{results[0].Value().([]string), []byte(results[1].Value().(string))}, nil
+}
+
+// load loads a model and finds the parts that the training needs.
+func load(folder string) (*model, error) {
+	loaded, err := tf.LoadSavedModel(folder, []string{"serve"}, nil)
+	if err != nil {
+		return nil, err
+	}
+	found, err := read(folder)
+	if err != nil {
+		return nil, err
+	}
+	if err := loaded.Graph.Import(found.gradients, ""); err != nil {
+		return nil, err
+	}
+	m := &model{SavedModel: loaded}
+	for _, line := range found.lines {
+		field := strings.Split(line, "\t")
+		switch {
+		case field[0] == "saver" && field[1] == "filename":
+			m.filename = m.tensor(field[2])
+		case field[0] == "saver" && field[1] == "copy":
+			m.copies = append(m.copies, m.Graph.Operation(field[2]))
+		case field[0] == "saver" && field[1] == "save":
+			m.save = m.tensor(field[2])
+		case field[0] != "signature" || field[1] != "serving_default":
+		case field[2] == "input" && field[5] == "float" && m.input.Op == nil:
+			m.input = m.tensor(field[4])
+			if m.example, err = exampleShape(field[6]); err != nil {
+				return nil, err
+			}
+		case field[2] == "output" && m.logits.Op == nil:
+			m.logits = m.tensor(field[4])
+		case field[2] == "variable" && field[6] == "trainable":
+			m.variables = append(m.variables, m.tensor(field[3]))
+		case field[2] != "variable":
+			return nil, errors.New("expected a signature with one input, of floats, and one output")
+		}
+	}
+	if m.input.Op == nil || m.logits.Op == nil || m.save.Op == nil || len(m.variables) == 0 {
+		return nil, errors.New("expected a model with a signature serving_default, trainable variables and a saver")
+	}
+	return m, nil
+}
+
+// tensor returns the tensor "node:index", or the first output of "node".
+func (m *model) tensor(name string) tf.Output {
+	node, index, _ := strings.Cut(name, ":")
+	i, _ := strconv.Atoi(index)
+	return m.Graph.Operation(node).Output(i)
+}
+
+// exampleShape reads a shape such as "[-1,8,8]"; the first size is the batch size.
+func exampleShape(text string) ([]int64, error) {
+	sizes := strings.Split(strings.Trim(text, "[]"), ",")
+	example := make([]int64, len(sizes)-1)
+	for i, size := range sizes[1:] {
+		value, err := strconv.ParseInt(size, 10, 64)
+		if err != nil || value < 1 {
+			return nil, fmt.Errorf("an input of shape %s: expected no unknown size except the batch", text)
+		}
+		example[i] = value
+	}
+	return example, nil
+}
+
+// addTraining adds the loss, its gradients and the updates of the variables to the graph.
+func (m *model) addTraining(rate float32) error {
+	scope := op.NewScopeWithGraph(m.Graph).SubScope("fine_tune")
+	m.labels = op.Placeholder(scope, tf.Int32)
+	losses, _ := op.SparseSoftmaxCrossEntropyWithLogits(scope, m.logits, m.labels)
+	m.loss = op.Mean(scope, losses, op.Const(scope.SubScope("axis"), int32(0)))
+	gradients := op.Gradients(scope, []tf.Output{m.loss}, m.variables)
+	alpha := op.Const(scope.SubScope("rate"), rate)
+	// Variables change only after all gradients exist: the ops that compute them may read
+	// them.
+	var computed []*tf.Operation
+	for i, gradient := range gradients {
+		if gradient.Index < 0 {
+			return fmt.Errorf("the loss has no gradient by %s", m.variables[i].Op.Name())
+		}
+		computed = append(computed, gradient.Op)
+	}
+	after := scope.WithControlDependencies(computed...)
+	for i, gradient := range gradients {
+		// A scope gives the same name to two operations of a type, so each gets its own scope.
+		update := op.ResourceApplyGradientDescent(after.SubScope("update"), m.variables[i], alpha, gradient)
+		m.updates = append(m.updates, update)
+	}
+	_, err := scope.Finalize()
+	return err
+}
+
+// step trains on a batch and returns the loss before it.
+func (m *model) step(x, labels []byte, batch int64) (float32, error) {
+	examples, err := tf.ReadTensor(tf.Float, append([]int64{batch}, m.example...), bytes.NewReader(x))
+	if err != nil {
+		return 0, err
+	}
+	expected, err := tf.ReadTensor(tf.Int32, []int64{batch}, bytes.NewReader(labels))
+	if err != nil {
+		return 0, err
+	}
+	feeds := map[tf.Output]*tf.Tensor{m.input: examples, m.labels: expected}
+	results, err := m.Session.Run(feeds, []tf.Output{m.loss}, m.updates)
+	if err != nil {
+		return 0, err
+	}
+	return results[0].Value().(float32), nil
+}
+
+// write saves the variables into the model's folder. Keras exports each variable twice:
+// the signature uses one copy, and Python reads the other when it loads the model.
+func (m *model) write(folder string) error {
+	if _, err := m.Session.Run(nil, nil, m.copies); err != nil {
+		return err
+	}
+	prefix, err := tf.NewTensor(filepath.Join(folder, "variables", "variables"))
+	if err != nil {
+		return err
+	}
+	_, err = m.Session.Run(map[tf.Output]*tf.Tensor{m.filename: prefix}, []tf.Output{m.save}, nil)
+	return err
+}
+
+func fineTune(folder, data string, batch int64, rate float32) error {
+	if _, err := tf.LoadLibrary(os.Getenv("TENSORFLOW_EXT_LIBRARY")); err != nil {
+		return fmt.Errorf("TENSORFLOW_EXT_LIBRARY: %w", err)
+	}
+	m, err := load(folder)
+	if err != nil {
+		return err
+	}
+	defer m.Session.Close()
+	if err := m.addTraining(rate); err != nil {
+		return err
+	}
+	x, err := os.ReadFile(filepath.Join(data, "x"))
+	if err != nil {
+		return err
+	}
+	labels, err := os.ReadFile(filepath.Join(data, "labels"))
+	if err != nil {
+		return err
+	}
+	size, examples := int64(1), int64(len(labels)/4)
+	for _, dim := range m.example {
+		size *= dim
+	}
+	if int64(len(x)) != 4*size*examples || examples%batch != 0 {
+		return fmt.Errorf("x has %d floats for %d labels; expected %d for each, and whole batches of %d",
+			len(x)/4, examples, size, batch)
+	}
+	for i := int64(0); i < examples; i += batch {
+		loss, err := m.step(x[4*size*i:4*size*(i+batch)], labels[4*i:4*(i+batch)], batch)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%.9g\n", loss)
+	}
+	return m.write(folder)
+}
+
+func main() {
+	log.SetFlags(0)
+	if len(os.Args) == 5 {
+		batch, batchErr := strconv.ParseInt(os.Args[3], 10, 64)
+		rate, rateErr := strconv.ParseFloat(os.Args[4], 32)
+		if batchErr == nil && rateErr == nil && batch > 0 {
+			if err := fineTune(os.Args[1], os.Args[2], batch, float32(rate)); err != nil {
+				log.Fatalf("fine_tune: %v", err)
+			}
+			return
+		}
+	}
+	log.Print("usage: fine_tune MODEL DATA BATCH RATE")
+	os.Exit(2)
+}

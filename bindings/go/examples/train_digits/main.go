@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command train_digits trains the network of examples/digits/network.py from Go.
+//
+//	train_digits LIBRARY FOLDER
+//
+// LIBRARY is libtensorflow_ext.so. FOLDER holds the data as package wire reads tensors:
+// the batches (x, label, domain, with a leading axis of steps), the initial weights (w1,
+// b1, ...) and the settings (settings: learning rate, momentum, levels, reverse scale).
+// It prints the loss of each step.
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	tf "github.com/wamuir/graft/tensorflow"
+	"github.com/wamuir/graft/tensorflow/op"
+	"tensorflow-ext.test/go/tfext"
+	"tensorflow-ext.test/go/wire"
+)
+
+var weightNames = []string{"w1", "b1", "w2", "b2", "w3", "b3", "w4", "b4"}
+
+// read reads a file that holds a tensor.
+func read(path string) (*tf.Tensor, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	decoder := wire.NewDecoder(file)
+	tensor := decoder.Tensor()
+	if err := decoder.Err(); err != nil {
+		return nil, fmt.Errorf("%s: expected a tensor: %w", path, err)
+	}
+	return tensor, nil
+}
+
+// steps returns the slices of a tensor along its first axis.
+func steps(tensor *tf.Tensor) ([]*tf.Tensor, error) {
+	var content bytes.Buffer
+	if _, err := tensor.WriteContentsTo(&content); err != nil {
+		return nil, err
+	}
+	slices := make([]*tf.Tensor, tensor.Shape()[0])
+	for i := range slices {
+		var err error
+		slices[i], err = tf.ReadTensor(tensor.DataType(), tensor.Shape()[1:], &content)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return slices, nil
+}
+
+// network is the graph and what its session feeds, fetches and runs.
+type network struct {
+	x, label, domain, loss tf.Output
+	initializers, updates  []*tf.Operation
+}
+
+// variable adds a variable with an initial value; it returns the handle and the value read.
+func (n *network) variable(scope *op.Scope, name string, value *tf.Tensor) (handle, read tf.Output) {
+	scope = scope.SubScope(name)
+	shape := tf.MakeShape(value.Shape()...)
+	handle = op.VarHandleOp(scope, value.DataType(), shape, op.VarHandleOpSharedName(name))
+	n.initializers = append(n.initializers, op.AssignVariableOp(scope, handle, op.Const(scope, value)))
+	return handle, op.ReadVariableOp(scope, handle, value.DataType())
+}
+
+func dense(scope *op.Scope, x, weights, bias tf.Output) tf.Output {
+	return op.BiasAdd(scope, op.MatMul(scope, x, weights), bias)
+}
+
+// crossEntropy returns the mean over the batch.
+func crossEntropy(scope *op.Scope, logits, labels tf.Output) tf.Output {
+	losses, _ := op.SparseSoftmaxCrossEntropyWithLogits(scope, logits, labels)
+	return op.Mean(scope, losses, op.Const(scope, int32(0)))
+}
+
+// build adds the network, its gradients and its updates to the scope's graph.
+func build(scope *op.Scope, data map[string]*tf.Tensor, settings []float64) *network {
+	n := &network{
+		x:      op.Placeholder(scope.SubScope("x"), tf.Double),
+		label:  op.Placeholder(scope.SubScope("label"), tf.Int32),
+		domain: op.Placeholder(scope.SubScope("domain"), tf.Int32),
+	}
+	rate, momentum, reverseScale := settings[0], settings[1], float32(settings[3])
+	handles, weights := make([]tf.Output, len(weightNames)), make([]tf.Output, len(weightNames))
+	for i, name := range weightNames {
+		handles[i], weights[i] = n.variable(scope, name, data[name])
+	}
+
+	first := scope.SubScope("first")
+	hidden := tfext.Relu(first, dense(first, n.x, weights[0], weights[1]))
+	second := scope.SubScope("second")
+	hidden = tfext.Relu(second, dense(second, hidden, weights[2], weights[3]))
+	// Activations with `levels` steps per unit: rounded in the forward pass, the identity in the
+	// gradient.
+	levels := op.Const(second, settings[2])
+	features := op.Div(second, tfext.RoundStraightThrough(second, op.Mul(second, hidden, levels)), levels)
+	labels := scope.SubScope("labels")
+	logits := dense(labels, features, weights[4], weights[5])
+	domains := scope.SubScope("domains")
+	reversed := tfext.ReverseGradient(domains, features, tfext.ReverseGradientScale(reverseScale))
+	domainLogits := dense(domains, reversed, weights[6], weights[7])
+	n.loss = op.Add(scope, crossEntropy(labels, logits, n.label), crossEntropy(domains, domainLogits, n.domain))
+
+	gradients := op.Gradients(scope, []tf.Output{n.loss}, weights)
+	if scope.Err() != nil {
+		return nil // Finalize returns the error.
+	}
+	for i, name := range weightNames {
+		zeros, err := tf.ReadTensor(tf.Double, data[name].Shape(), zeroReader{})
+		if err != nil {
+			scope.UpdateErr(name, err)
+			return nil
+		}
+		velocity, _ := n.variable(scope, name+"_velocity", zeros)
+		// velocity = momentum * velocity - rate * gradient; weight += velocity.
+		update := scope.SubScope(name + "_update")
+		n.updates = append(n.updates, op.ResourceApplyKerasMomentum(update, handles[i], velocity,
+			op.Const(update.SubScope("rate"), rate), gradients[i],
+			op.Const(update.SubScope("momentum"), momentum)))
+	}
+	return n
+}
+
+// zeroReader reads an endless stream of zeros.
+type zeroReader struct{}
+
+func (zeroReader) Read(content []byte) (int, error) {
+	for i := range content {
+		content[i] = 0
+	}
+	return len(content), nil
+}
+
+func train(library, folder string) error {
+	if _, err := tf.LoadLibrary(library); err != nil {
+		return err
+	}
+	data := map[string]*tf.Tensor{}
+	for _, name := range append([]string{"x", "label", "domain", "settings"}, weightNames...) {
+		tensor, err := read(filepath.Join(folder, name))
+		if err != nil {
+			return err
+		}
+		data[name] = tensor
+	}
+	settings, isVector := data["settings"].Value().([]float64)
+	if !isVector || len(settings) != 4 {
+		return fmt.Errorf("%s/settings: expected a tensor of 4 doubles", folder)
+	}
+	batches := map[string][]*tf.Tensor{}
+	for _, name := range []string{"x", "label", "domain"} {
+		var err error
+		if batches[name], err = steps(data[name]); err != nil {
+			return err
+		}
+	}
+
+	scope := op.NewScope()
+	n := build(scope, data, settings)
+	graph, err := scope.Finalize()
+	if err != nil {
+		return err
+	}
+	session, err := tf.NewSession(graph, nil)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	if _, err := session.Run(nil, nil, n.initializers); err != nil {
+		return err
+	}
+	for i := range batches["x"] {
+		feeds := map[tf.Output]*tf.Tensor{
+			n.x: batches["x"][i], n.label: batches["label"][i], n.domain: batches["domain"][i],
+		}
+		losses, err := session.Run(feeds, []tf.Output{n.loss}, n.updates)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%.17g\n", losses[0].Value())
+	}
+	return nil
+}
+
+func main() {
+	log.SetFlags(0)
+	if len(os.Args) != 3 {
+		log.Print("usage: train_digits LIBRARY FOLDER")
+		os.Exit(2)
+	}
+	if err := train(os.Args[1], os.Args[2]); err != nil {
+		log.Fatalf("train_digits: %v", err)
+	}
+}

@@ -1,5 +1,0 @@
-module tensorflow-ext.test/wrappers
-
-go 1.19
-
-require github.com/wamuir/graft v0.7.0

@@ -76,7 +76,7 @@ CORE_SECONDS = {
     "//tests/sanitizers:fuzz_test": 59,
     "//tests/sanitizers:gradient_races_test": 4,
     "//tests/sanitizers:races_test": 34,
-    "//tests/saved_model:saved_model_test": 22,
+    "//tests/saved_model:saved_model_test": 52,
     "//tests/stock_gradients:covered_ops_test": 15,
     "//tests/stock_gradients:parity_array_test": 19,
     "//tests/stock_gradients:parity_control_flow_test": 62,

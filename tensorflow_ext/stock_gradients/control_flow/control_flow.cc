@@ -80,13 +80,9 @@ class CallGradient {
       arguments_.emplace_back(upstream_[i].node(), upstream_[i].index());
     }
     TF_RETURN_IF_ERROR(DifferentiateAll(upstream_types));
+    if (results_.empty()) return absl::OkStatus();
     TF_RETURN_IF_ERROR(Keep());
-    DataTypeVector types;
-    for (tensorflow::DataType type : union_) {
-      if (type != DT_INVALID) types.push_back(type);
-    }
-    if (types.empty()) return absl::OkStatus();
-    TF_ASSIGN_OR_RETURN(Node * call, AddCall(types));
+    TF_ASSIGN_OR_RETURN(Node * call, AddCall());
     int result = 0;
     for (size_t i = 0; i < union_.size(); ++i) {
       if (union_[i] == DT_INVALID) continue;
@@ -126,12 +122,14 @@ class CallGradient {
       }
       gradients_.push_back(Named(made_[k]->name));
     }
+    for (tensorflow::DataType type : union_) {
+      if (type != DT_INVALID) results_.push_back(type);
+    }
     return absl::OkStatus();
   }
 
   // Adds the functions, hands the results that the gradients keep to them, and lets the node return
-  // these. With several
-  // functions, each returns and each gradient takes what any of them keeps.
+  // these. With several functions, each returns and each gradient takes what any of them keeps.
   absl::Status Keep() {
     absl::Status why;
     for (const auto& made : made_) why.Update(made->runs_again);
@@ -202,20 +200,17 @@ class CallGradient {
 
   // Makes each gradient take all arguments. The first `num_before` are for all gradients.
   absl::Status TakeOwn(size_t num_before) {
-    DataTypeVector results;
-    for (tensorflow::DataType type : union_) {
-      if (type != DT_INVALID) results.push_back(type);
-    }
     for (size_t k = 0; k < gradients_.size(); ++k) {
       FunctionBuilder function;
       const Outputs all = function.Arguments(TypesOf(arguments_));
       Outputs own(all.begin(), all.begin() + num_before);
       for (int index : kept_[k]) own.push_back(all[index]);
       const std::string name = gradients_[k].name();
-      TF_ASSIGN_OR_RETURN(gradients_[k], function.Finish(absl::StrCat(name, "_padded"),
-                                                         function.Call("StatefulPartitionedCall",
-                                                                       gradients_[k], own, results),
-                                                         scope_.graph()));
+      TF_ASSIGN_OR_RETURN(
+          gradients_[k],
+          function.Finish(absl::StrCat(name, "_padded"),
+                          function.Call("StatefulPartitionedCall", gradients_[k], own, results_),
+                          scope_.graph()));
     }
     return absl::OkStatus();
   }
@@ -233,12 +228,12 @@ class CallGradient {
     }
   }
 
-  absl::StatusOr<Node*> AddCall(const DataTypeVector& types) {
+  absl::StatusOr<Node*> AddCall() {
     NodeBuilder builder = nodes_.New("call", op_.node()->type_string());
     for (int i = 0; i < num_choosing_; ++i) {
       builder.Input(op_.input(i).node(), op_.input(i).index());
     }
-    builder.Input(arguments_).Attr("Tout", types);
+    builder.Input(arguments_).Attr("Tout", results_);
     SetFunctions(gradients_,
                  [&builder](const char* name, const auto& value) { builder.Attr(name, value); });
     // Attributes that say how to run the call.
@@ -260,7 +255,8 @@ class CallGradient {
   std::vector<NameAttrList> functions_, gradients_;
   std::vector<std::shared_ptr<const FunctionWithGradients>> made_;  // of each function
   std::vector<std::vector<int>> kept_;                              // in `arguments_`, the same
-  DataTypeVector union_;
+  // The type of the gradient of each argument, DT_INVALID if it has none; and the existing ones.
+  DataTypeVector union_, results_;
 };
 
 absl::Status CallGrad(const Scope& scope, const Operation& op, const std::vector<Output>& upstream,

@@ -11,6 +11,7 @@ import importlib
 import types
 
 from tensorflow_ext import _keras, _vectorize, distribute, gradients, ops, raw_ops, sysconfig
+from tensorflow_ext._functionalize import functionalize_graph_def
 from tensorflow_ext._op_libraries import load_op_library
 from tensorflow_ext._override._numpy_op import numpy_op
 from tensorflow_ext._override._override import override_gradient
@@ -22,6 +23,7 @@ __all__ = [
     "__version__",
     "describe_saved_model",
     "distribute",
+    "functionalize_graph_def",
     "gradients",
     "layers",
     "load_op_library",

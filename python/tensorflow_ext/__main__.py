@@ -52,9 +52,11 @@ def main(given: list[str] | None = None) -> int:
     config.set_defaults(run=_config.run, error=_config.ConfigError)
     prepare = commands.add_parser(
         "prepare",
-        help="write into a SavedModel which gradients its nodes have",
+        help="make a SavedModel or a frozen graph differentiable in every client",
         description="Writes into a SavedModel which gradients its nodes have "
-        "(tf.custom_gradient), so that clients in other languages use them without a call.",
+        "(tf.custom_gradient), so that clients in other languages use them without a call. Turns "
+        "loops of TensorFlow 1, in a SavedModel or a frozen graph, into While ops, which have a "
+        "gradient.",
     )
     _saved_model.add_arguments(prepare)
     prepare.set_defaults(run=_saved_model.run, error=tf.errors.OpError)

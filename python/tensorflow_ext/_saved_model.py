@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SavedModels: the names of their parts, and the gradients that they bring."""
+"""SavedModels: the names of their parts, and what clients need to differentiate them."""
 
 import argparse
 import os
@@ -13,7 +13,7 @@ from tensorflow.core.framework import graph_pb2
 from tensorflow.core.protobuf import saved_model_pb2
 from tensorflow.python.eager import context
 
-from tensorflow_ext import raw_ops
+from tensorflow_ext import _functionalize, raw_ops
 from tensorflow_ext._runtime import _library
 
 
@@ -52,10 +52,12 @@ def describe_saved_model(
 def prepare_saved_model(
     directory: str | os.PathLike[str], out: str | os.PathLike[str] | None = None
 ) -> list[list[str]]:
-    """Writes into a SavedModel which gradients its nodes have (`tf.custom_gradient`).
+    """Makes a SavedModel ready for every client.
 
-    Clients in C, C++, Go, Rust and Java that load the result need no call to use these
-    gradients. TensorFlow reads the model as before.
+    It writes into the model which gradients its nodes have (`tf.custom_gradient`), so that clients
+    in C, C++, Go, Rust and Java need no call to use these. It turns loops of TensorFlow 1 into
+    While ops, which have a gradient (`functionalize_graph_def`). TensorFlow reads the model as
+    before, and its signatures give the same values.
 
     Args:
       directory: A folder with a saved_model.pb.
@@ -63,19 +65,23 @@ def prepare_saved_model(
         is changed.
 
     Returns:
-      The rows ["gradient", FUNCTION, NODE, NAME, "present" or "missing"] of
-      `describe_saved_model`, of all graphs of the model. A gradient that the model lacks stays
-      an error for clients.
+      Rows of all graphs of the model: ["gradient", FUNCTION, NODE, NAME, "present" or "missing"] of
+      `describe_saved_model`; a gradient that the model lacks stays an error for clients.
+      ["loop", FUNCTION, NAME] for each loop that became a While; FUNCTION is empty for the graph
+      itself. ["removed", "", NODE] for each node that is gone, because only gradients that Python
+      added to the graph needed it.
 
     Raises:
       tf.errors.NotFoundError: There is no saved_model.pb.
       tf.errors.AlreadyExistsError: `out` exists.
       tf.errors.InvalidArgumentError: The file is not a SavedModel.
+      tf.errors.UnimplementedError: A loop has a form that `tf.while_loop` does not make.
     """
     folder = pathlib.Path(directory)
     model = _read(folder / "saved_model.pb")
     rows = []
     for meta_graph in model.meta_graphs:
+        rows += _functionalize.functionalize_meta_graph(meta_graph)
         content = meta_graph.SerializeToString()
         rows += [row for row in _library.describe_meta_graph(content) if row[0] == "gradient"]
         records = graph_pb2.GraphDef.FromString(_library.model_gradients(content)).library
@@ -89,10 +95,38 @@ def prepare_saved_model(
             raise tf.errors.AlreadyExistsError(None, None, f"{os.fspath(out)} exists already")
         shutil.copytree(folder, out)
         folder = pathlib.Path(out)
-    written = folder / "saved_model.pb.new"
-    written.write_bytes(model.SerializeToString(deterministic=True))
-    written.replace(folder / "saved_model.pb")
+    _write(folder / "saved_model.pb", model.SerializeToString(deterministic=True))
     return rows
+
+
+def _prepare_graph_def(
+    path: pathlib.Path, out: str | None, outputs: Sequence[str] | None
+) -> list[list[str]]:
+    """The same for a file with a GraphDef, such as a frozen graph: its loops."""
+    graph_def = graph_pb2.GraphDef()
+    try:
+        graph_def.ParseFromString(path.read_bytes())
+    except Exception as error:  # Protobuf's DecodeError, whose module differs between versions
+        raise tf.errors.InvalidArgumentError(
+            None, None, f"{path} is not a GraphDef: {error}"
+        ) from error
+    if not graph_def.node:
+        raise tf.errors.InvalidArgumentError(
+            None, None, f"{path} is not a GraphDef with nodes; for a SavedModel, give its folder"
+        )
+    if out is not None and os.path.lexists(out):
+        raise tf.errors.AlreadyExistsError(None, None, f"{out} exists already")
+    functional = _functionalize.functionalize_graph_def(graph_def, outputs)
+    target = path if out is None else pathlib.Path(out)
+    _write(target, functional.SerializeToString(deterministic=True))
+    rows, removed = _functionalize.loops(graph_def, outputs)
+    return rows + removed
+
+
+def _write(path: pathlib.Path, content: bytes) -> None:
+    written = path.with_name(path.name + ".new")
+    written.write_bytes(content)
+    written.replace(path)
 
 
 def _read(path: pathlib.Path) -> saved_model_pb2.SavedModel:
@@ -109,18 +143,49 @@ def _read(path: pathlib.Path) -> saved_model_pb2.SavedModel:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="a folder with a saved_model.pb")
     parser.add_argument(
-        "--out", metavar="DIR", help="a new folder for a copy; by default MODEL is changed"
+        "model",
+        metavar="MODEL",
+        help="a folder with a saved_model.pb, or a file with a GraphDef (a frozen graph)",
+    )
+    parser.add_argument(
+        "--out", metavar="PATH", help="a new folder or file; by default MODEL is changed"
+    )
+    parser.add_argument(
+        "--outputs",
+        metavar="NODE:INDEX",
+        nargs="+",
+        help="tensors of a GraphDef; only nodes that lead to them are kept",
     )
 
 
 def run(arguments: argparse.Namespace) -> None:
     """The command `python -m tensorflow_ext prepare`."""
-    rows = prepare_saved_model(arguments.model, arguments.out)
-    missing = [row for row in rows if row[-1] == "missing"]
-    print(f"gradients of the model that are ready for every client: {len(rows) - len(missing)}")
-    for _, function, node, name, _ in missing:
+    path = pathlib.Path(arguments.model)
+    if path.is_file():
+        rows = _prepare_graph_def(path, arguments.out, arguments.outputs)
+    elif arguments.outputs:
+        raise tf.errors.InvalidArgumentError(
+            None, None, f"--outputs is for a file with a GraphDef; {path} is none"
+        )
+    else:
+        rows = prepare_saved_model(path, arguments.out)
+        found = [row for row in rows if row[0] == "gradient"]
+        ready = sum(row[-1] == "present" for row in found)
+        print(f"gradients of the model that are ready for every client: {ready}")
+        _print_missing(found)
+    loops = sum(row[0] == "loop" for row in rows)
+    removed = [row[-1] for row in rows if row[0] == "removed"]
+    if loops or path.is_file():
+        print(f"loops of TensorFlow 1 that became While ops: {loops}")
+    if removed:
+        print(f"nodes removed, because no output needs them: {len(removed)}")
+
+
+def _print_missing(rows: list[list[str]]) -> None:
+    for _, function, node, name, there in rows:
+        if there == "present":
+            continue
         place = f"function {function}" if function else "the graph"
         print(
             f"node {node} of {place} names the gradient {name}, which the model does not have; "

@@ -9,6 +9,7 @@ function's name to its op; `TEXT_OPS` holds the ops that handle only text.
 from collections.abc import Callable
 from typing import Any
 
+from tensorflow.core.framework import op_def_pb2
 from tensorflow.core.framework.types_pb2 import DT_STRING
 
 from tensorflow_ext import _names
@@ -32,14 +33,17 @@ OPS = {
     if hasattr(_GENERATED, _PREFIX + _python_name(op_def.name))
 }
 
-# Ops that handle only text: they describe graphs and models to clients, on the host.
+
+def _is_text(op_def: op_def_pb2.OpDef) -> bool:
+    attributes = {a.name for a in op_def.attr if DT_STRING in a.allowed_values.list.type}
+    arguments = [*op_def.input_arg, *op_def.output_arg]
+    return all(a.type == DT_STRING or a.type_attr in attributes for a in arguments)
+
+
+# Ops that handle only text, or its bytes: they describe graphs and models to clients, on the host.
 # Unlike ops of numbers they have no gradient, no types, no kernels for GPU and XLA, no
 # rule for tf.vectorized_map, and no cases in the table that every client runs.
-TEXT_OPS = frozenset(
-    op_def.name
-    for op_def in _OP_DEFS
-    if {a.type for a in [*op_def.input_arg, *op_def.output_arg]} == {DT_STRING}
-)
+TEXT_OPS = frozenset(op_def.name for op_def in _OP_DEFS if _is_text(op_def))
 
 __all__ = ["OPS", "TEXT_OPS", *OPS]
 

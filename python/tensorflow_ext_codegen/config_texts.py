@@ -27,6 +27,24 @@ _JAVA = (
     ("com.google.protobuf", "protobuf-java", "4.31.1", ""),
 )
 
+# Maven Central has tensorflow-core-native 1.2.0, but not its parent. That of 1.1.0 has all that it
+# refers to.
+_PARENT = pathlib.PurePath("org/tensorflow/tensorflow-core/1.2.0/tensorflow-core-1.2.0.pom")
+_PARENT_POM = """\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+<modelVersion>4.0.0</modelVersion>
+<parent>
+  <groupId>org.tensorflow</groupId>
+  <artifactId>tensorflow-core</artifactId>
+  <version>1.1.0</version>
+</parent>
+<groupId>org.tensorflow</groupId>
+<artifactId>tensorflow-core</artifactId>
+<version>1.2.0</version>
+<packaging>pom</packaging>
+</project>
+"""
+
 # Only files that contain this line are overwritten.
 WRITTEN = "Written by python -m tensorflow_ext config, which overwrites changes"
 
@@ -249,6 +267,9 @@ def _java(folder: pathlib.Path | None) -> Setting:
 {dependencies}
 </dependencies>
 """
+    if folder is None:
+        hint = "<!-- Maven Central lacks a part of TensorFlow Java; --write FOLDER adds it. -->"
+        text = f"{hint}\n{text}"
     comment, _, rest = text.partition("<properties>\n")
     project = f"""\
 <?xml version="1.0" encoding="UTF-8"?>
@@ -257,12 +278,19 @@ def _java(folder: pathlib.Path | None) -> Setting:
 <groupId>example</groupId>
 <artifactId>example</artifactId>
 <version>1</version>
+<repositories>
+  <repository>
+    <id>tensorflow-core</id>
+    <url>file://${{project.basedir}}/repository</url>
+  </repository>
+</repositories>
 <properties>
-  <maven.compiler.release>11</maven.compiler.release>
+  <maven.compiler.source>11</maven.compiler.source>
+  <maven.compiler.target>11</maven.compiler.target>
   <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
 {rest}</project>
 """
-    return Setting(text, {"pom.xml": project})
+    return Setting(text, {"pom.xml": project, f"repository/{_PARENT}": _PARENT_POM})
 
 
 def _dependency(group: str, artifact: str, version: str, classifier: str) -> str:

@@ -176,8 +176,9 @@ typedef enum TfExt_Unconnected {
  *   - The gradients are right if one y lies on the way to another;
  *     TF_AddGradients may lose an upstream gradient there.
  *   - Graphs that end the process there give an error here: loops of TensorFlow
- *     1 in an imported graph, and loops of TF_NewWhile with some outputs that
- *     have no gradient.
+ *     1 in an imported graph (functionalize/functionalize_graph_def.h turns them
+ *     into While ops), and loops of TF_NewWhile with some outputs that have no
+ *     gradient.
  * y: `ny` tensors, at least one. x: `nx` tensors. dx: NULL (ones) or `ny`
  * upstream gradients, of the type and shape of y. dy receives `nx` gradients,
  * of the type and shape of x (of the variable, if x is its handle). `prefix`:

@@ -37,6 +37,7 @@ using tensorflow::Output;
 using tensorflow::OutputList;
 using tensorflow::Scope;
 using tensorflow::Tensor;
+using FDH = tensorflow::FunctionDefHelper;
 using Outputs = std::vector<Output>;
 
 void Check(bool condition, const std::string& what) {
@@ -55,16 +56,24 @@ void CheckError(const absl::Status& status, absl::StatusCode code, const std::st
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kUnimplemented = absl::StatusCode::kUnimplemented;
 
-// The value at x = `at` of a double tensor that has one element.
-double Run(const Scope& scope, const Output& tensor, double at) {
+// The values of one run at x = `at` of double tensors that have one element.
+std::vector<double> Run(const Scope& scope, const Outputs& tensors, double at) {
   tensorflow::GraphDef graph_def;
   Check(scope.ToGraphDef(&graph_def));
   const std::unique_ptr<tensorflow::Session> session(
       tensorflow::NewSession(tensorflow::SessionOptions()));
   Check(session->Create(graph_def));
+  std::vector<std::string> names;
   std::vector<Tensor> fetched;
-  Check(session->Run({{"x", Tensor(at)}}, {tensor.name()}, {}, &fetched));
-  return fetched[0].flat<double>()(0);
+  for (const Output& tensor : tensors) names.push_back(tensor.name());
+  Check(session->Run({{"x", Tensor(at)}}, names, {}, &fetched));
+  std::vector<double> values;
+  for (const Tensor& tensor : fetched) values.push_back(tensor.flat<double>()(0));
+  return values;
+}
+
+double Run(const Scope& scope, const Output& tensor, double at) {
+  return Run(scope, Outputs{tensor}, at)[0];
 }
 
 void CheckNear(double found, double expected, const std::string& what) {
@@ -79,16 +88,13 @@ Output Placeholder(const Scope& scope, const std::string& name) {
 
 // ----- Gradients. -----
 
-Outputs Gradients(const Scope& scope, const Outputs& ys, const Outputs& xs) {
-  Outputs gradients;
-  Check(tensorflow_ext::AddSymbolicGradients(scope, ys, xs, &gradients));
-  return gradients;
-}
-
-Outputs Gradients(const Scope& scope, const Outputs& ys, const Outputs& xs, const Outputs& dys) {
-  Outputs gradients;
-  Check(tensorflow_ext::AddSymbolicGradients(scope, ys, xs, dys, &gradients));
-  return gradients;
+// `dys`: the upstream gradients, ones if it is empty.
+Outputs Gradients(const Scope& scope, const Outputs& ys, const Outputs& xs,
+                  const Outputs& dys = {}) {
+  Outputs found;
+  Check(dys.empty() ? tensorflow_ext::AddSymbolicGradients(scope, ys, xs, &found)
+                    : tensorflow_ext::AddSymbolicGradients(scope, ys, xs, dys, &found));
+  return found;
 }
 
 void OneOutputDependsOnAnother() {
@@ -217,12 +223,12 @@ void Loops() {
 
 // ----- InlineCalls. -----
 
-// A call of the function sin(x) x.
-Output CallWave(const Scope& scope, const Output& x) {
+// A call of a function of x by the op `op`.
+Output Call(const Scope& scope, const char* op, const char* name, const Output& x) {
   tensorflow::NameAttrList function;
-  function.set_name("Wave");
+  function.set_name(name);
   tensorflow::Node* node = nullptr;
-  Check(tensorflow::NodeBuilder(scope.GetUniqueNameForOp("call"), "PartitionedCall")
+  Check(tensorflow::NodeBuilder(scope.GetUniqueNameForOp("call"), op)
             .Input(std::vector<tensorflow::NodeBuilder::NodeOut>{{x.node(), x.index()}})
             .Attr("Tout", tensorflow::DataTypeVector{DT_DOUBLE})
             .Attr("f", function)
@@ -231,21 +237,27 @@ Output CallWave(const Scope& scope, const Output& x) {
   return Output(node, 0);
 }
 
+// sin(x) x
 double Wave(double x) { return std::sin(x) * x; }
-
 double WaveSlope(double x) { return std::cos(x) * x + std::sin(x); }
 
-void InlinedCalls() {
-  tensorflow::FunctionDefLibrary library;
-  *library.add_function() = tensorflow::FunctionDefHelper::Create(
-      "Wave", {"x: double"}, {"y: double"}, {},
-      {{{"sine"}, "Sin", {"x"}, {{"T", DT_DOUBLE}}},
-       {{"product"}, "Mul", {"sine:y", "x"}, {{"T", DT_DOUBLE}}}},
-      {{"y", "product:z"}});
+// A scope whose graph has a function y of x.
+Scope WithFunction(const char* name, const std::vector<FDH::Node>& nodes, const std::string& y) {
   const Scope scope = Scope::NewRootScope();
+  tensorflow::FunctionDefLibrary library;
+  *library.add_function() = FDH::Create(name, {"x: double"}, {"y: double"}, {}, nodes, {{"y", y}});
   Check(scope.graph()->AddFunctionLibrary(library));
+  return scope;
+}
+
+void InlinedCalls() {
+  const Scope scope = WithFunction("Wave",
+                                   {{{"sine"}, "Sin", {"x"}, {{"T", DT_DOUBLE}}},
+                                    {{"product"}, "Mul", {"sine:y", "x"}, {{"T", DT_DOUBLE}}}},
+                                   "product:z");
   const Output x = Placeholder(scope, "x");
-  const Output y = ops::Neg(scope, CallWave(scope, CallWave(scope, x)));
+  const Output wave = Call(scope, "PartitionedCall", "Wave", x);
+  const Output y = ops::Neg(scope, Call(scope, "PartitionedCall", "Wave", wave));
 
   Outputs inlined;
   Check(tensorflow_ext::InlineCalls(scope, {y, x}, &inlined));
@@ -266,6 +278,20 @@ void InlinedCalls() {
   Outputs untouched = {y};
   CheckError(tensorflow_ext::InlineCalls(scope, {Output(x.node(), 3)}, &untouched), kInvalid, "");
   Check(untouched == Outputs{y}, "nothing is given back after an error");
+}
+
+// The gradient of x r belongs to the r of the same run.
+void Draws() {
+  const Scope scope = WithFunction(
+      "Noisy",
+      {{{"shape"}, "Shape", {"x"}, {{"T", DT_DOUBLE}}},
+       {{"r"}, "RandomUniform", {"shape:output"}, {{"T", DT_INT32}, {"dtype", DT_DOUBLE}}},
+       {{"product"}, "Mul", {"x", "r:output"}, {{"T", DT_DOUBLE}}}},
+      "product:z");
+  const Output x = Placeholder(scope, "x");
+  const Output y = Call(scope, "StatefulPartitionedCall", "Noisy", x);
+  const std::vector<double> values = Run(scope, Outputs{y, Gradients(scope, {y}, {x})[0]}, 3);
+  CheckNear(values[0], 3 * values[1], "y");
 }
 
 // ----- Gradients that a model brings. (tests/models has models that bring some.) -----
@@ -364,15 +390,11 @@ void WrongUse() {
 }  // namespace
 
 int main() {
-  OneOutputDependsOnAnother();
-  UnconnectedInputs();
-  TheSameInputTwice();
-  WrongTensors();
-  Loops();
-  InlinedCalls();
-  ModelsWithoutGradients();
-  OutputsAndAttributes();
-  WrongUse();
+  for (void (*test)() :
+       {OneOutputDependsOnAnother, UnconnectedInputs, TheSameInputTwice, WrongTensors, Loops,
+        InlinedCalls, Draws, ModelsWithoutGradients, OutputsAndAttributes, WrongUse}) {
+    test();
+  }
   std::puts("fine");
   return 0;
 }

@@ -29,6 +29,7 @@ from tensorflow_ext._runtime import _library
 _ROOT = pathlib.Path(tensorflow_ext.sysconfig.get_include())
 _C_HEADERS = (
     "addons/register_ops.h",
+    "functionalize/functionalize_graph_def.h",
     "gradient/c_api.h",
     "gradient/formula_api.h",
     "saved_model/describe_meta_graph.h",

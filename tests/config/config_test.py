@@ -191,6 +191,14 @@ def test_maven_reads_the_project(config: Config, folder: pathlib.Path) -> None:
     project = (folder / "java" / "pom.xml").read_text()
     printed = config("--java")
     assert printed[printed.index("<dependencies>") :] in project
+    # Maven needs the parent of each dependency, and Maven Central lacks one.
+    (parent,) = (folder / "java" / "repository").rglob("*.pom")
+    assert "<version>1.2.0</version>" in parent.read_text()
+    assert (
+        maven_project(folder / "java")
+        .findtext("repositories/repository/url")
+        .endswith("/repository")
+    )
 
 
 @pytest.mark.parametrize("minor", ["2.18", "2.21"])

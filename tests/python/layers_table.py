@@ -2,6 +2,7 @@
 """Every layer, with arguments that are not its defaults, and its expected results."""
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -297,19 +298,16 @@ _INDICES = np.array([[1, 2, 0], [0, 0, 0], [4, 4, 3], [0, 5, 6]], np.int32)
 _BAGS = np.stack([_INDICES, _INDICES[::-1]], axis=1)
 _TABLE = {"input_dim": 7, "output_dim": 5}
 _TABLE |= {"embeddings_initializer": keras.initializers.RandomUniform(-1, 1, seed=1)}
+_bag_layer = functools.partial(Case, layers.EmbeddingBag, masking=None, tolerance=1e-6)
 CASES |= {
-    "EmbeddingBag": Case(
-        layers.EmbeddingBag,
+    "EmbeddingBag": _bag_layer(
         {**_TABLE, "combiner": "MEAN"},
         (_INDICES,),
         lambda x, table: _bag(x, tf.ones(x.shape), table, lambda _: 3.0),
         invalid=[{"input_dim": 0}, {"output_dim": 2.5}, {"combiner": "max"}, {"combiner": None}],
         wrong=[[(4,)]],
-        masking=None,
-        tolerance=1e-6,
     ),
-    "EmbeddingBag of padded bags": Case(
-        layers.EmbeddingBag,
+    "EmbeddingBag of padded bags": _bag_layer(
         {
             **_TABLE,
             "combiner": "sqrtn",
@@ -319,26 +317,18 @@ CASES |= {
         },
         (_INDICES,),
         lambda x, table: _bag(x, x != 0, table, lambda w: tf.sqrt(tf.reduce_sum(w, axis=-2))),
-        masking=None,
-        tolerance=1e-6,
     ),
-    "EmbeddingBag with weights": Case(
-        layers.EmbeddingBag,
+    "EmbeddingBag with weights": _bag_layer(
         {**_TABLE, "combiner": "mean"},
         (_BAGS, np.abs(values(4, 2, 3)) + 1),
         lambda x, weights, table: _bag(x, weights, table, lambda w: tf.reduce_sum(w, axis=-2)),
         wrong=[[(4, 2, 3), (4, 2, 2)], [(4, 3), (4, 1, 3)]],
         keywords=("weights",),
-        masking=None,
-        tolerance=1e-6,
     ),
-    "EmbeddingBag with sparse gradients": Case(
-        layers.EmbeddingBag,
+    "EmbeddingBag with sparse gradients": _bag_layer(
         {**_TABLE, "sparse_gradients": True},
         (_BAGS,),
         lambda x, table: _bag(x, tf.ones(x.shape), table, lambda _: 1.0),
-        masking=None,
-        tolerance=1e-6,
     ),
 }
 

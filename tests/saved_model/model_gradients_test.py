@@ -59,6 +59,23 @@ def test_three_ways_to_hand_over(client: Client, model: pathlib.Path) -> None:
         assert gradient(graph) == -6
 
 
+def test_ctc_loss_of_dense_labels(client: Client, tmp_path: pathlib.Path) -> None:
+    """It makes zeros by Empty with `init`, whose OpDef says that two runs may differ."""
+    logits = np.random.default_rng(0).normal(size=[1, 4, 3]).astype(np.float32)
+
+    def loss(x: tf.Tensor) -> tf.Tensor:
+        labels, lengths = tf.constant([[1, 2]]), ([2], [4])
+        losses = tf.nn.ctc_loss(labels, x * logits, *lengths, logits_time_major=False)
+        return tf.reduce_sum(losses)
+
+    x = tf.constant(1.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = loss(2 * x)
+    graph = client.load_saved_model(save(tmp_path, loss, experimental_custom_gradients=True))
+    np.testing.assert_allclose(gradient(graph), tape.gradient(y, x), rtol=1e-5)
+
+
 def test_again(client: Client, model: pathlib.Path) -> None:
     """A second call changes nothing, and a session may have run before."""
     graph = client.load_saved_model(model, handed_over=False)

@@ -15,6 +15,7 @@ PAGES = {
         (
             "gradient/c_api.h",
             "gradient/formula_api.h",
+            "functionalize/functionalize_graph_def.h",
             "saved_model/describe_meta_graph.h",
             "saved_model/use_model_gradients.h",
             "version.h",

@@ -106,6 +106,7 @@ def _declare() -> None:
         "TfExt_TakeRegistrationErrors": (None, buffer, status),
         "TfExt_DescribeMetaGraph": (None, buffer, buffer, status),
         "TfExt_ModelGradients": (None, buffer, buffer, status),
+        "TfExt_FunctionalizeGraphDef": (None, *node_def, ctypes.c_char_p, buffer, status),
         "TfExt_GradientFunctionDef": (None, *node_def, buffer, status),
         "TfExt_GradientPlan": (None, *node_def, ctypes.c_char_p, ctypes.c_size_t, buffer, status),
         "TfExt_InlineCallsOfGraphDef": (
@@ -273,6 +274,20 @@ def inline_calls(graph_def: bytes, outputs: Sequence[str]) -> tuple[bytes, list[
         "\n".join(outputs).encode(),
     )
     return nodes, inlined.decode().splitlines()
+
+
+def functionalize_graph_def(graph_def: bytes, outputs: Sequence[str] | None) -> bytes:
+    """The graph with While ops instead of the loops of TensorFlow 1, as a serialized GraphDef.
+
+    Args:
+      graph_def: A serialized GraphDef, its library included.
+      outputs: The tensors and nodes to keep; None means all.
+
+    Raises:
+      tf.errors.OpError: See functionalize/functionalize_graph_def.h.
+    """
+    lines = None if outputs is None else "\n".join(outputs).encode()
+    return _call(_LIBRARY.TfExt_FunctionalizeGraphDef, graph_def, len(graph_def), lines)
 
 
 def describe_meta_graph(meta_graph_def: bytes | None) -> list[list[str]]:

@@ -78,8 +78,9 @@ inline absl::Status CheckNoLoops(const NodeSet& nodes,
   return absl::UnimplementedError(
       absl::StrCat("node '", found->name(), "' of op ", found->type_string(),
                    " belongs to a TensorFlow 1 loop that TF_NewWhile did not make, so it has "
-                   "no gradient; use a While op, which tf.while_loop makes in TensorFlow 2, "
-                   "or TF_NewWhile"));
+                   "no gradient. Turn the loops of the model into While ops, which have one: "
+                   "python -m tensorflow_ext prepare MODEL (a SavedModel or a frozen graph), or "
+                   "TfExt_FunctionalizeGraphDef for a GraphDef"));
 }
 
 // Refuses loops of TF_NewWhile (BuildWhileLoop) with only some outputs that have a gradient:

@@ -72,7 +72,7 @@ void QrGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("Qr", QrGrad);
 
-// The matrix of which an op reads one triangle.
+// The self-adjoint matrix that an op reads from one triangle of `a`.
 Value OfTriangle(Value a, bool lower) {
   const Value triangle = MatrixBandPart(a, lower ? -1 : 0, lower ? 0 : -1);
   return MatrixSetDiag(triangle + Adjoint(triangle), RealPart(MatrixDiagPart(a)));

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef TENSORFLOW_EXT_FUNCTIONALIZE_WHILE_NODES_H_
+#define TENSORFLOW_EXT_FUNCTIONALIZE_WHILE_NODES_H_
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "tensorflow/core/framework/graph.pb.h"
+
+namespace tensorflow_ext {
+
+// Makes the While and If nodes whose functions are not in `old_functions` as tf.while_loop and
+// tf.cond make them, because Python's gradients expect that:
+//   - A While counts its iterations in variable 0. Variable 1 is the maximum number of iterations;
+//     -1 here, because the condition has it.
+//   - They are stateless ops if their functions are. Sessions may lower them to loops of
+//     TensorFlow 1 again, which run faster. The shapes of loop variables are unknown.
+// The functions get names that depend on the content of the graph, so two graphs can be imported
+// into one. `parallel_iterations`: by the name of the While.
+absl::Status FinishLoops(const std::set<std::string>& old_functions,
+                         const std::map<std::string, int>& parallel_iterations,
+                         tensorflow::GraphDef* graph);
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_FUNCTIONALIZE_WHILE_NODES_H_

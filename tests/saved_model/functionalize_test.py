@@ -165,7 +165,7 @@ def test_side_effects() -> None:
 
 
 def test_control_inputs_of_a_loop() -> None:
-    """What runs before a loop still runs before it."""
+    """Nodes that run before a loop still do."""
 
     def build() -> None:
         state = v1.get_variable("state", initializer=2.0, use_resource=True)

@@ -31,7 +31,7 @@ def draw(seed: int, *shape: int) -> np.ndarray:
 
 
 class Cell:
-    """What dynamic_rnn expects of a cell."""
+    """A cell as dynamic_rnn expects it."""
 
     output_size = UNITS
 

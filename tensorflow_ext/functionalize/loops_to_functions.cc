@@ -24,6 +24,7 @@
 #include "tensorflow/core/graph/control_flow.h"
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow/core/graph/node_builder.h"
+#include "tensorflow/core/lib/strings/proto_serialization.h"
 #include "tensorflow/core/platform/errors.h"
 #include "tensorflow_ext/functionalize/tensor_arrays.h"
 #include "tensorflow_ext/functionalize/while_nodes.h"
@@ -56,7 +57,9 @@ absl::Status WithPlace(const absl::Status& status, const std::string& function) 
 class LoopConverter {
  public:
   explicit LoopConverter(GraphDef* graph)
-      : graph_(graph), library_(tensorflow::OpRegistry::Global(), graph->library()) {
+      : graph_(graph),
+        library_(tensorflow::OpRegistry::Global(), graph->library()),
+        salt_(tensorflow::DeterministicProtoHash64(*graph)) {
     for (const FunctionDef& function : graph->library().function()) {
       old_functions_.insert(function.signature().name());
     }
@@ -69,7 +72,8 @@ class LoopConverter {
     }
     if (HasEnter(graph_->node())) TF_RETURN_IF_ERROR(ConvertMainGraph());
     AddNewFunctions();
-    return FinishLoops(old_functions_, parallel_iterations_, graph_);
+    FinishLoops(old_functions_, parallel_iterations_, salt_, graph_);
+    return absl::OkStatus();
   }
 
  private:
@@ -352,6 +356,7 @@ class LoopConverter {
 
   GraphDef* graph_;
   FunctionLibraryDefinition library_;
+  const uint64_t salt_;
   std::set<std::string> old_functions_;
   std::map<std::string, int> parallel_iterations_;  // by the name of the condition
   // The condition of the outermost loop around a node, of the last graph.

@@ -126,10 +126,9 @@ void DropColocations(NodeList* nodes) {
 class LoopFinisher {
  public:
   LoopFinisher(const std::set<std::string>& old_functions,
-               const std::map<std::string, int>& parallel_iterations, GraphDef* graph)
-      : parallel_iterations_(parallel_iterations),
-        graph_(graph),
-        salt_(tensorflow::DeterministicProtoHash64(*graph)) {
+               const std::map<std::string, int>& parallel_iterations, uint64_t salt,
+               GraphDef* graph)
+      : parallel_iterations_(parallel_iterations), graph_(graph), salt_(salt) {
     for (FunctionDef& function : *graph->mutable_library()->mutable_function()) {
       const std::string& name = function.signature().name();
       functions_[name] = &function;
@@ -141,12 +140,11 @@ class LoopFinisher {
     }
   }
 
-  absl::Status Run() {
+  void Run() {
     for (FunctionDef& function : *graph_->mutable_library()->mutable_function()) {
       if (new_functions_.count(&function) == 0) FinishNodes(&function, function.mutable_node_def());
     }
     FinishNodes(nullptr, graph_->mutable_node());
-    return absl::OkStatus();
   }
 
  private:
@@ -274,6 +272,7 @@ class LoopFinisher {
   bool IsStateful(const std::string& function) {
     const auto known = stateful_.find(function);
     if (known != stateful_.end()) return known->second;
+    stateful_[function] = true;  // if it calls itself
     const auto found = functions_.find(function);
     bool stateful = found == functions_.end();
     if (!stateful) {
@@ -304,9 +303,10 @@ class LoopFinisher {
 
 }  // namespace
 
-absl::Status FinishLoops(const std::set<std::string>& old_functions,
-                         const std::map<std::string, int>& parallel_iterations, GraphDef* graph) {
-  return LoopFinisher(old_functions, parallel_iterations, graph).Run();
+void FinishLoops(const std::set<std::string>& old_functions,
+                 const std::map<std::string, int>& parallel_iterations, uint64_t salt,
+                 GraphDef* graph) {
+  LoopFinisher(old_functions, parallel_iterations, salt, graph).Run();
 }
 
 }  // namespace tensorflow_ext

@@ -3,11 +3,11 @@
 #ifndef TENSORFLOW_EXT_FUNCTIONALIZE_WHILE_NODES_H_
 #define TENSORFLOW_EXT_FUNCTIONALIZE_WHILE_NODES_H_
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
 
-#include "absl/status/status.h"
 #include "tensorflow/core/framework/graph.pb.h"
 
 namespace tensorflow_ext {
@@ -18,11 +18,11 @@ namespace tensorflow_ext {
 //     -1 here, because the condition has it.
 //   - They are stateless ops if their functions are. Sessions may lower them to loops of
 //     TensorFlow 1 again, which run faster. The shapes of loop variables are unknown.
-// The functions get names that depend on the content of the graph, so two graphs can be imported
-// into one. `parallel_iterations`: by the name of the While.
-absl::Status FinishLoops(const std::set<std::string>& old_functions,
-                         const std::map<std::string, int>& parallel_iterations,
-                         tensorflow::GraphDef* graph);
+// The functions get names that depend on their content and on `salt`, a number for the graph, so two
+// graphs can be imported into one. `parallel_iterations`: by the name of the While.
+void FinishLoops(const std::set<std::string>& old_functions,
+                 const std::map<std::string, int>& parallel_iterations, uint64_t salt,
+                 tensorflow::GraphDef* graph);
 
 }  // namespace tensorflow_ext
 

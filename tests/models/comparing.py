@@ -13,7 +13,7 @@ import itertools
 import os
 import pathlib
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import prepare
@@ -104,7 +104,7 @@ def outcomes_of(request: pytest.FixtureRequest, folders: pytest.TempPathFactory)
     found: Outcomes = {}
     for item in request.session.items:
         parameters = item.callspec.params if hasattr(item, "callspec") else {}
-        case = parameters.get("case")
+        case: Any = parameters.get("case")
         # pytest puts another object into an empty list: no case may be due at this commit.
         if not hasattr(case, "id") or case.id in found:
             continue

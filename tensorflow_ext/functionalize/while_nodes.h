@@ -18,8 +18,8 @@ namespace tensorflow_ext {
 //     -1 here, because the condition has it.
 //   - They are stateless ops if their functions are. Sessions may lower them to loops of
 //     TensorFlow 1 again, which run faster. The shapes of loop variables are unknown.
-// The functions get names that depend on their content and on `salt`, a number for the graph, so two
-// graphs can be imported into one. `parallel_iterations`: by the name of the While.
+// The functions get names that depend on their content and on `salt`, a number for the graph, so
+// two graphs can be imported into one. `parallel_iterations`: by the name of the While.
 void FinishLoops(const std::set<std::string>& old_functions,
                  const std::map<std::string, int>& parallel_iterations, uint64_t salt,
                  tensorflow::GraphDef* graph);

@@ -250,9 +250,11 @@ int64_t RegisterGradients() {
 void HandOverNew() {
   static std::atomic<size_t> handed_over(0);
   const size_t registered = NumFunctionGradients();
-  if (handed_over.exchange(registered, std::memory_order_relaxed) != registered) {
-    RegisterGradients();
-  }
+  // Each look-up of an op comes here, from many threads, so it only reads unless there is something
+  // new.
+  if (handed_over.load(std::memory_order_relaxed) == registered) return;
+  handed_over.store(registered, std::memory_order_relaxed);
+  RegisterGradients();
 }
 
 // The ops that had a function gradient before this library was loaded. The linker puts this after

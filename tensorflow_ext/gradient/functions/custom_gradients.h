@@ -58,8 +58,8 @@ tensorflow::FunctionDef MakeRecord(const std::string& name,
 absl::Status CopyRecords(const tensorflow::FunctionLibraryDefinition& library,
                          tensorflow::FunctionLibraryDefinition* reachable);
 
-// The body of `function`, whose definition in `library` is `definition`. Each node has the gradient
-// of the function's record attached, if `library` has a record.
+// The body of `function`, whose definition in `library` is `definition`. If `library` has a record
+// of the function, its gradients are attached to the body's nodes.
 absl::StatusOr<std::unique_ptr<tensorflow::FunctionBody>> BodyWithGradients(
     const tensorflow::FunctionLibraryDefinition& library, const tensorflow::FunctionDef& definition,
     const tensorflow::NameAttrList& function);

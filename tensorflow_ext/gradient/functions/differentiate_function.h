@@ -41,14 +41,14 @@ struct FunctionWithGradients {
   // none. The results are the existing gradients, in this order.
   tensorflow::DataTypeVector gradients;
 
-  // OK, or why the node must call another function than the differentiated one, or hand over some
-  // of its results.
+  // OK if nothing is kept. Otherwise the reason why the gradient takes results of the function, or
+  // why the node must call `forward` in place of the function.
   absl::Status runs_again;
-  // That function, in `library`; empty if the differentiated one will do. Its results are those of
-  // the differentiated one and further ones, of these types.
+  // The name of a function in `library`; empty if the differentiated one will do. It returns the
+  // results of the differentiated one and further ones, of these types.
   std::string forward;
   tensorflow::DataTypeVector forward_types;
-  // The results of that function that the gradient takes, after the upstream gradients.
+  // The results of `forward` that the gradient takes, after the upstream gradients.
   std::vector<int> kept;
 };
 

@@ -34,6 +34,12 @@ Tensor ScalarInt(int value) {
   return tensor;
 }
 
+NameAttrList Named(const std::string& function) {
+  NameAttrList named;
+  named.set_name(function);
+  return named;
+}
+
 absl::StatusOr<FunctionDef> ToFunctionWithEffects(const Graph& graph, const std::string& name) {
   bool is_stateful = false;
   const auto control_output = [&is_stateful](const Node* node) -> std::optional<std::string> {
@@ -116,8 +122,7 @@ absl::StatusOr<NameAttrList> FunctionBuilder::Finish(const std::string& name,
   TF_ASSIGN_OR_RETURN(FunctionDef function, ToFunctionWithEffects(graph_, name));
   function.mutable_signature()->set_name(
       absl::StrCat(name, "_", absl::Hex(tensorflow::FunctionDefHash(function), absl::kZeroPad16)));
-  NameAttrList made;
-  made.set_name(function.signature().name());
+  const NameAttrList made = Named(function.signature().name());
   tensorflow::FunctionDefLibrary library;
   *library.add_function() = std::move(function);
   TF_RETURN_IF_ERROR(graph->AddFunctionLibrary(library));

@@ -25,6 +25,9 @@ std::vector<tensorflow::NodeBuilder::NodeOut> NodeOuts(const Outputs& tensors);
 
 tensorflow::Tensor ScalarInt(int value);
 
+// A function without attributes.
+tensorflow::NameAttrList Named(const std::string& function);
+
 // The function `name` with the body `graph`. Its effects happen even if no result needs them.
 absl::StatusOr<tensorflow::FunctionDef> ToFunctionWithEffects(const tensorflow::Graph& graph,
                                                               const std::string& name);

@@ -30,8 +30,8 @@ class StateOf {
   // Both must outlive this object.
   StateOf(const tensorflow::Graph& graph, const std::vector<const tensorflow::Node*>& body);
 
-  // Checks that a node of the body gives the same values when it runs again: its only state is that
-  // of variables that it reads, and nothing in the body writes to these.
+  // Checks that a node of the body gives the same values when it runs again. It may read variables
+  // that the body does not write to, and it has no other state.
   absl::Status CheckRunsAgain(const tensorflow::Node& node) const;
 
   // Checks that a function called by `node`, which runs after the body, reads no variable that the

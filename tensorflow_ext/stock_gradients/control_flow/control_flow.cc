@@ -49,12 +49,6 @@ Attributes FunctionAttributes(const Node& node) {
   return {"branches"};
 }
 
-NameAttrList Named(const std::string& function) {
-  NameAttrList named;
-  named.set_name(function);
-  return named;
-}
-
 // Adds the gradient of one call.
 class CallGradient {
  public:

@@ -149,11 +149,10 @@ class MapGradient {
     Outputs arguments = builder.Arguments(types);
     std::rotate(arguments.begin() + rows_.size(), arguments.begin() + mapped_types.size(),
                 arguments.end());
-    NameAttrList function;
-    function.set_name(gradient.name);
-    return builder.Finish(absl::StrCat(gradient.name, "_mapped"),
-                          builder.Call("StatefulPartitionedCall", function, arguments, results),
-                          scope_.graph());
+    return builder.Finish(
+        absl::StrCat(gradient.name, "_mapped"),
+        builder.Call("StatefulPartitionedCall", Named(gradient.name), arguments, results),
+        scope_.graph());
   }
 
   absl::StatusOr<Output> SumOfRows(const Output& stacked) {

@@ -104,10 +104,8 @@ absl::Status AddAll(const Scope& scope, const Operation& op, const std::vector<O
     arguments.emplace_back(upstream[i].node(), upstream[i].index());
   }
 
-  NameAttrList of_first;
-  of_first.set_name(first->name);
   TF_ASSIGN_OR_RETURN(const auto second,
-                      DifferentiateFunction(graph->flib_def(), of_first, types_of_ddx));
+                      DifferentiateFunction(graph->flib_def(), Named(first->name), types_of_ddx));
   TF_RETURN_IF_ERROR(CheckNothingKept(*second));
   TF_RETURN_IF_ERROR(graph->AddFunctionLibrary(second->library));
   DataTypeVector types;
@@ -115,10 +113,8 @@ absl::Status AddAll(const Scope& scope, const Operation& op, const std::vector<O
     if (type != DT_INVALID) types.push_back(type);
   }
   if (types.empty()) return absl::OkStatus();
-  NameAttrList of_second;
-  of_second.set_name(second->name);
   NodeBuilder builder = nodes->New("call", "StatefulPartitionedCall");
-  builder.Input(arguments).Attr("Tout", types).Attr("f", of_second);
+  builder.Input(arguments).Attr("Tout", types).Attr("f", Named(second->name));
   TF_ASSIGN_OR_RETURN(Node * call, nodes->Add(builder));
   int result = 0;
   for (size_t k = 0; k < second->gradients.size(); ++k) {

@@ -138,10 +138,10 @@ class WhileGradient {
       }
     }
     for (int i : kept_) list_types_.push_back(types_[i]);
-    DataTypeVector results = types_;
-    results.insert(results.end(), body_gradient_->forward_types.begin(),
-                   body_gradient_->forward_types.end());
-    for (int i : body_gradient_->kept) list_types_.push_back(results[i]);
+    result_types_ = types_;
+    result_types_.insert(result_types_.end(), body_gradient_->forward_types.begin(),
+                         body_gradient_->forward_types.end());
+    for (int i : body_gradient_->kept) list_types_.push_back(result_types_[i]);
     return absl::OkStatus();
   }
 
@@ -190,15 +190,9 @@ class WhileGradient {
     FunctionBuilder step;
     const Outputs arguments = step.Arguments(types);
     x.assign(arguments.begin(), arguments.begin() + num_variables);
-    NameAttrList body = body_;
-    DataTypeVector result_types = types_;
-    if (!body_gradient_->forward.empty()) {
-      body.Clear();
-      body.set_name(body_gradient_->forward);
-      result_types.insert(result_types.end(), body_gradient_->forward_types.begin(),
-                          body_gradient_->forward_types.end());
-    }
-    const Outputs all = step.Call(call_, body, x, result_types);
+    const std::string& forward = body_gradient_->forward;
+    const Outputs all =
+        step.Call(call_, forward.empty() ? body_ : Named(forward), x, result_types_);
     Outputs results(all.begin(), all.begin() + num_variables), lists;
     for (int i : kept_) lists.push_back(x[i]);
     for (int i : body_gradient_->kept) lists.push_back(all[i]);
@@ -310,9 +304,7 @@ class WhileGradient {
     }
     Append(Outputs(next, arguments.end()), &x);
     Append(Outputs(kept.begin() + kept_.size(), kept.end()), &x);
-    NameAttrList gradient;
-    gradient.set_name(body_gradient_->name);
-    Append(step.Call(call_, gradient, x, gradient_types_), &results);
+    Append(step.Call(call_, Named(body_gradient_->name), x, gradient_types_), &results);
     return step.Finish(absl::StrCat(body_gradient_->name, "_back"), results, graph_);
   }
 
@@ -338,6 +330,8 @@ class WhileGradient {
   // Indices of loop variables: with a gradient, on the tape, and all others.
   std::vector<int> flowing_, kept_, constant_;
   DataTypeVector gradient_types_, constant_types_;
+  // The types of the results of the body, or of the function that returns more.
+  DataTypeVector result_types_;
   // The types of the kept variables and of the further tensors that the body's gradient keeps; and
   // those of the loop's variables for these.
   DataTypeVector list_types_, more_types_;

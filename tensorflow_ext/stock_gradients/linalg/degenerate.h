@@ -25,9 +25,9 @@ Value NanWhere(Value unknown, Value gradient);
 //
 // With bases that diagonalize A, D = diag(d) is also a product of them and of A, such as V^H A V.
 // Both have the same derivative if the elements of d are distinct. Where some coincide, the basis
-// of their space is arbitrary. There only the product has a derivative that turns with the basis,
-// so a formula that contains d uses `values`, which are constant there, and corrects its result by
-// `change`. The corrected result has the right value and first derivative.
+// of their common space is arbitrary, and only the derivative of the product follows a change of
+// the basis. So a formula that contains d uses `values`, which are constant there, and corrects its
+// result by `change`. The corrected result has the right value and first derivative.
 struct Spectrum {
   Spectrum(Value d, Value product);
 

@@ -83,16 +83,16 @@ def functionalize_meta_graph(meta_graph: meta_graph_pb2.MetaGraphDef) -> list[li
     rows, removed = loops(before)
     if not rows:
         return []
+    needed = sorted(_needed(meta_graph))
     try:
         after = functionalize_graph_def(before)
     except tf.errors.UnimplementedError:
         if not any(node.op.startswith("TensorArrayGrad") for node in before.node):
             raise
-        needed = sorted(_needed(meta_graph))
         rows, removed = loops(before, needed)
         after = functionalize_graph_def(before, needed)
     names = {node.name for node in after.node}
-    missing = sorted(name for name in _needed(meta_graph) if name.split(":")[0] not in names)
+    missing = [name for name in needed if name.split(":")[0] not in names]
     if missing:
         raise tf.errors.UnimplementedError(
             None, None, f"tensor '{missing[0]}' of a signature is in a loop of TensorFlow 1"

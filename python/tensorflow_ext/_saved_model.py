@@ -7,6 +7,7 @@ import pathlib
 import shutil
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import tensorflow as tf
 from tensorflow.core.framework import graph_pb2
@@ -91,8 +92,7 @@ def prepare_saved_model(
         del library.function[:]
         library.function.extend([*kept, *records.function])
     if out is not None:
-        if os.path.lexists(out):
-            raise tf.errors.AlreadyExistsError(None, None, f"{os.fspath(out)} exists already")
+        _check_new(out)
         shutil.copytree(folder, out)
         folder = pathlib.Path(out)
     _write(folder / "saved_model.pb", model.SerializeToString(deterministic=True))
@@ -103,19 +103,13 @@ def _prepare_graph_def(
     path: pathlib.Path, out: str | None, outputs: Sequence[str] | None
 ) -> list[list[str]]:
     """The same for a file with a GraphDef, such as a frozen graph: its loops."""
-    graph_def = graph_pb2.GraphDef()
-    try:
-        graph_def.ParseFromString(path.read_bytes())
-    except Exception as error:  # Protobuf's DecodeError, whose module differs between versions
-        raise tf.errors.InvalidArgumentError(
-            None, None, f"{path} is not a GraphDef: {error}"
-        ) from error
+    graph_def = _parsed(path, graph_pb2.GraphDef)
     if not graph_def.node:
         raise tf.errors.InvalidArgumentError(
             None, None, f"{path} is not a GraphDef with nodes; for a SavedModel, give its folder"
         )
-    if out is not None and os.path.lexists(out):
-        raise tf.errors.AlreadyExistsError(None, None, f"{out} exists already")
+    if out is not None:
+        _check_new(out)
     functional = _functionalize.functionalize_graph_def(graph_def, outputs)
     target = path if out is None else pathlib.Path(out)
     _write(target, functional.SerializeToString(deterministic=True))
@@ -132,14 +126,22 @@ def _write(path: pathlib.Path, content: bytes) -> None:
 def _read(path: pathlib.Path) -> saved_model_pb2.SavedModel:
     if not path.is_file():
         raise tf.errors.NotFoundError(None, None, f"{path} is not there: expected a SavedModel")
-    model = saved_model_pb2.SavedModel()
+    return _parsed(path, saved_model_pb2.SavedModel)
+
+
+def _parsed(path: pathlib.Path, message: Any) -> Any:
+    """The file as a message of this type."""
     try:
-        model.ParseFromString(path.read_bytes())
+        return message.FromString(path.read_bytes())
     except Exception as error:  # Protobuf's DecodeError, whose module differs between versions
         raise tf.errors.InvalidArgumentError(
-            None, None, f"{path} is not a SavedModel: {error}"
+            None, None, f"{path} is not a {message.__name__}: {error}"
         ) from error
-    return model
+
+
+def _check_new(out: str | os.PathLike[str]) -> None:
+    if os.path.lexists(out):
+        raise tf.errors.AlreadyExistsError(None, None, f"{os.fspath(out)} exists already")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

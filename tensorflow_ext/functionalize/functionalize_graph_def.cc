@@ -2,7 +2,6 @@
 
 #include "tensorflow_ext/functionalize/functionalize_graph_def.h"
 
-#include <limits>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -17,6 +16,8 @@
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/graph/tensor_id.h"
 #include "tensorflow/core/lib/strings/proto_serialization.h"
+#include "tensorflow_ext/base/parse_message.h"
+#include "tensorflow_ext/functionalize/graph_def_editor.h"
 #include "tensorflow_ext/functionalize/loops_to_functions.h"
 #include "tensorflow_ext/gradient/c_api/c_api_internal.h"
 
@@ -73,12 +74,7 @@ absl::Status Prune(const std::vector<std::string>& outputs, GraphDef* graph) {
                                                      "', which is not in the graph"));
     }
   }
-  auto* all = graph->mutable_node();
-  int kept = 0;
-  for (int i = 0; i < all->size(); ++i) {
-    if (needed.count(all->Get(i).name()) > 0) all->SwapElements(i, kept++);
-  }
-  all->DeleteSubrange(kept, all->size() - kept);
+  KeepNodes([&](const NodeDef& node) { return needed.count(node.name()) > 0; }, graph);
   return absl::OkStatus();
 }
 
@@ -95,13 +91,9 @@ absl::Status CheckKept(const std::vector<std::string>& outputs, const GraphDef& 
 }
 
 absl::StatusOr<std::string> Functionalize(const void* bytes, size_t length, const char* outputs) {
-  GraphDef graph;
-  if (bytes == nullptr || length > std::numeric_limits<int>::max() ||
-      !graph.ParseFromArray(bytes, static_cast<int>(length))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("graph_def: expected a serialized tensorflow.GraphDef, got ",
-                     bytes == nullptr ? "NULL" : absl::StrCat(length, " bytes of something else")));
-  }
+  TF_ASSIGN_OR_RETURN(GraphDef graph,
+                      ParseMessage<GraphDef>("graph_def: expected a serialized tensorflow.GraphDef",
+                                             bytes, length));
   const std::vector<std::string> kept =
       absl::StrSplit(outputs == nullptr ? "" : outputs, '\n', absl::SkipEmpty());
   if (outputs != nullptr) TF_RETURN_IF_ERROR(Prune(kept, &graph));

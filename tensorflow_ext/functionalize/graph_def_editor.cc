@@ -103,12 +103,7 @@ std::vector<NodeDef*> GraphDefEditor::RemoveUnused(const std::set<NodeDef*>& nod
       changed = true;
     }
   }
-  auto* all = graph_->mutable_node();
-  int kept = 0;
-  for (int i = 0; i < all->size(); ++i) {
-    if (removed.count(all->Mutable(i)) == 0) all->SwapElements(i, kept++);
-  }
-  all->DeleteSubrange(kept, all->size() - kept);
+  KeepNodes([&](NodeDef& node) { return removed.count(&node) == 0; }, graph_);
   return {left.begin(), left.end()};
 }
 

@@ -21,6 +21,17 @@ namespace tensorflow_ext {
 // A node and the index of its output.
 using TensorName = std::pair<std::string, int>;
 
+// Removes the nodes for which `keep(node)` is false.
+template <typename Keep>
+void KeepNodes(const Keep& keep, tensorflow::GraphDef* graph) {
+  auto* nodes = graph->mutable_node();
+  int kept = 0;
+  for (int i = 0; i < nodes->size(); ++i) {
+    if (keep(*nodes->Mutable(i))) nodes->SwapElements(i, kept++);
+  }
+  nodes->DeleteSubrange(kept, nodes->size() - kept);
+}
+
 // Changes nodes of a GraphDef. A node keeps its address and its place; new nodes come last.
 class GraphDefEditor {
  public:

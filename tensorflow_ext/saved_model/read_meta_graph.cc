@@ -2,7 +2,6 @@
 
 #include "tensorflow_ext/saved_model/read_meta_graph.h"
 
-#include <limits>
 #include <unordered_set>
 
 #include "absl/algorithm/container.h"
@@ -13,6 +12,7 @@
 #include "tensorflow/cc/saved_model/reader.h"
 #include "tensorflow/core/platform/errors.h"
 #include "tensorflow/core/protobuf/saved_model.pb.h"
+#include "tensorflow_ext/base/parse_message.h"
 
 namespace tensorflow_ext {
 
@@ -37,17 +37,12 @@ absl::StatusOr<MetaGraphDef> ReadMetaGraph(const std::string& folder,
 }
 
 absl::StatusOr<MetaGraphDef> ParseMetaGraph(const TF_Buffer* meta_graph_def) {
-  const bool missing = meta_graph_def == nullptr || meta_graph_def->data == nullptr;
-  MetaGraphDef meta_graph;
-  if (missing || meta_graph_def->length > std::numeric_limits<int>::max() ||
-      !meta_graph.ParseFromArray(meta_graph_def->data, static_cast<int>(meta_graph_def->length)) ||
-      meta_graph.graph_def().node().empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "meta_graph_def: expected a serialized tensorflow.MetaGraphDef with a graph, as "
-        "TF_LoadSessionFromSavedModel writes it, got ",
-        missing ? "NULL" : absl::StrCat(meta_graph_def->length, " bytes of something else")));
-  }
-  return meta_graph;
+  const bool missing = meta_graph_def == nullptr;
+  return ParseMessage<MetaGraphDef>(
+      "meta_graph_def: expected a serialized tensorflow.MetaGraphDef with a graph, as "
+      "TF_LoadSessionFromSavedModel writes it",
+      missing ? nullptr : meta_graph_def->data, missing ? 0 : meta_graph_def->length,
+      [](const MetaGraphDef& parsed) { return !parsed.graph_def().node().empty(); });
 }
 
 int NumDataInputs(const tensorflow::NodeDef& node) {

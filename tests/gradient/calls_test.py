@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from c_client import ClientError, Graph
-from graphs import CLIENT, central_differences, gradient, graph_def_of, imported, in_threads
+from graphs import (
+    CLIENT,
+    add_call,
+    central_differences,
+    gradient,
+    graph_def_of,
+    imported,
+    in_threads,
+)
 from tensorflow.core.framework import graph_pb2
 
 v1 = tf.compat.v1
@@ -20,17 +28,10 @@ V = np.array([1.5, 0.2, -0.7, 1.0])
 
 
 def calling(build: Callable[..., Any]) -> graph_pb2.GraphDef:
-    """The graph of y = build(x, handle); x is fed, and the handle is that of a variable v.
-
-    dy_1 and dy_2 are upstream gradients.
-    """
+    """The graph of y = build(x, handle of v); dy_1 and dy_2 are upstream gradients."""
 
     def graph() -> None:
-        x = v1.placeholder(tf.float64, X.shape, name="x")
-        v = tf.raw_ops.VarHandleOp(dtype=tf.float64, shape=V.shape, shared_name="v", name="v")
-        tf.identity(build(x, v), name="y")
-        value = v1.placeholder(tf.float64, V.shape, name="value")
-        tf.raw_ops.AssignVariableOp(resource=v, value=value, name="assign")
+        add_call(build, X.shape)
         for k in (1, 2):
             tf.constant(np.full(X.shape, float(k)), name=f"dy_{k}")
 

@@ -25,6 +25,19 @@ def graph_def_of(build: Callable[[], Any]) -> graph_pb2.GraphDef:
     return graph.as_graph_def()
 
 
+def add_call(build: Callable[[tf.Tensor, tf.Tensor], Any], shape: tuple[int, ...]) -> None:
+    """Adds y = build(x, handle) to the graph; x is fed, and the handle is that of a variable v.
+
+    `assign` writes the placeholder `value` into v, and `now` is its value.
+    """
+    x = v1.placeholder(tf.float64, shape, name="x")
+    v = tf.raw_ops.VarHandleOp(dtype=tf.float64, shape=shape, shared_name="v", name="v")
+    tf.identity(build(x, v), name="y")
+    value = v1.placeholder(tf.float64, shape, name="value")
+    tf.raw_ops.AssignVariableOp(resource=v, value=value, name="assign")
+    tf.raw_ops.ReadVariableOp(resource=v, dtype=tf.float64, name="now")
+
+
 def imported(graph_def: graph_pb2.GraphDef) -> Graph:
     return CLIENT.import_graph(graph_def.SerializeToString())
 

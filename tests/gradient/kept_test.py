@@ -13,7 +13,7 @@ import pytest
 import tensorflow as tf
 from c_client import Graph
 from graph_api import GraphApi
-from graphs import CLIENT, client_error, gradient, graph_def_of, graph_of, in_threads
+from graphs import CLIENT, add_call, client_error, gradient, graph_def_of, graph_of, in_threads
 from tensorflow.core.framework import graph_pb2, node_def_pb2
 
 from tensorflow_ext._runtime import _library
@@ -177,20 +177,6 @@ def test_a_function_that_returns_its_draw() -> None:
     np.testing.assert_array_equal(by_x, r)
 
 
-def updating(body: Callable[[tf.Tensor, tf.Tensor], tf.Tensor]) -> Graph:
-    """The graph of y = body(x, handle of a variable v)."""
-
-    def build() -> None:
-        x = v1.placeholder(tf.float64, X.shape, name="x")
-        v = tf.raw_ops.VarHandleOp(dtype=tf.float64, shape=X.shape, shared_name="v", name="v")
-        tf.identity(body(x, v), name="y")
-        value = v1.placeholder(tf.float64, X.shape, name="value")
-        tf.raw_ops.AssignVariableOp(resource=v, value=value, name="assign")
-        tf.raw_ops.ReadVariableOp(resource=v, dtype=tf.float64, name="now")
-
-    return graph_of(build)
-
-
 def read(v: tf.Tensor) -> tf.Tensor:
     return tf.raw_ops.ReadVariableOp(resource=v, dtype=tf.float64)
 
@@ -252,7 +238,7 @@ UPDATES = {
 @pytest.mark.parametrize("name", UPDATES)
 def test_updates_of_what_the_function_reads(name: str) -> None:
     update = UPDATES[name]
-    graph = updating(update.body)
+    graph = graph_of(lambda: add_call(update.body, X.shape))
     by_x, by_v = graph.gradients(["y:0"], ["x:0", "v:0"], [])
     v = np.array([1.5, 0.2, -0.7, 1.0])
     factor, slope = update.factor(v, X), update.slope(v, X)
@@ -272,7 +258,7 @@ def test_a_branch_that_reads_before_the_function_writes() -> None:
         tf.raw_ops.AssignAddVariableOp(resource=v, value=tf.ones_like(x))
         return y
 
-    graph = updating(body)
+    graph = graph_of(lambda: add_call(body, X.shape))
     with client_error(UNIMPLEMENTED, "AssignAddVariableOp.* writes to a resource"):
         gradient(graph, "y:0")
 

@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "tensorflow/core/platform/errors.h"
+#include "tensorflow_ext/base/parse_message.h"
 
 namespace tensorflow_ext {
 
@@ -15,13 +17,11 @@ void SetStatus(TF_Status* status, const absl::Status& from) {
 }
 
 absl::Status ParseNodeDef(const void* bytes, size_t length, tensorflow::NodeDef* node) {
-  if (bytes != nullptr && node->ParseFromArray(bytes, static_cast<int>(length))) {
-    if (!node->op().empty()) return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("node_def: expected a serialized tensorflow.NodeDef that names an op, "
-                   "got ",
-                   bytes == nullptr ? "NULL" : absl::StrCat(length, " bytes of something else")));
+  TF_ASSIGN_OR_RETURN(
+      *node, ParseMessage<tensorflow::NodeDef>(
+                 "node_def: expected a serialized tensorflow.NodeDef that names an op", bytes,
+                 length, [](const tensorflow::NodeDef& parsed) { return !parsed.op().empty(); }));
+  return absl::OkStatus();
 }
 
 absl::Status CheckEmpty(const TF_Buffer* buffer) {

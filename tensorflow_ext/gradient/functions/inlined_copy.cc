@@ -2,7 +2,6 @@
 
 #include "tensorflow_ext/gradient/functions/inlined_copy.h"
 
-#include <limits>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "tensorflow/core/graph/algorithm.h"
 #include "tensorflow/core/graph/node_builder.h"
 #include "tensorflow/core/graph/tensor_id.h"
+#include "tensorflow_ext/base/parse_message.h"
 #include "tensorflow_ext/gradient/functions/inline_calls.h"
 #include "tensorflow_ext/gradient/functions/rerun.h"
 #include "tensorflow_ext/gradient/graph/leading_to.h"
@@ -240,13 +240,9 @@ absl::StatusOr<InlinedCopy> CopyInlined(const Graph& graph,
 
 absl::StatusOr<InlinedCopy> CopyInlined(const void* graph_def, size_t length,
                                         const std::vector<std::string>& tensors) {
-  GraphDef parsed;
-  if (graph_def == nullptr || length > std::numeric_limits<int>::max() ||
-      !parsed.ParseFromArray(graph_def, static_cast<int>(length))) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "graph_def: expected a serialized tensorflow.GraphDef, got ",
-        graph_def == nullptr ? "NULL" : absl::StrCat(length, " bytes of something else")));
-  }
+  TF_ASSIGN_OR_RETURN(GraphDef parsed,
+                      ParseMessage<GraphDef>("graph_def: expected a serialized tensorflow.GraphDef",
+                                             graph_def, length));
   Graph graph(tensorflow::OpRegistry::Global());
   TF_RETURN_IF_ERROR(tensorflow::ConvertGraphDefToGraph({}, std::move(parsed), &graph));
   const auto nodes = graph.BuildNodeNameIndex();

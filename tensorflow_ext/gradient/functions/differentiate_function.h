@@ -13,7 +13,7 @@
 // The gradient computes f again from the same arguments. Unneeded parts are left out. Tensors that
 // may have another value in another run (rerun.h), such as random draws, are kept: the gradient
 // takes them as arguments, and the node that calls f calls a function that also returns them
-// (taped_node.h). Every result waits until the variables have been read again, so an update that
+// (more_outputs.h). Every result waits until the variables have been read again, so an update that
 // takes a result runs after the reads.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_FUNCTIONS_DIFFERENTIATE_FUNCTION_H_
@@ -52,7 +52,7 @@ struct FunctionWithGradients {
   std::vector<int> kept;
 };
 
-// OK if the gradient of a node that cannot change may use `gradient`.
+// For a node that cannot return more: kUnimplemented if `gradient` keeps anything.
 absl::Status CheckNothingKept(const FunctionWithGradients& gradient);
 
 // Differentiates `function`; `library` contains it and everything it calls.

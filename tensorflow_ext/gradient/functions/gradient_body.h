@@ -93,7 +93,7 @@ class GradientBody {
   absl::Status FindNeeded(NodeSet* needed, std::vector<const tensorflow::Edge*>* kept,
                           std::vector<const tensorflow::Edge*>* controls);
 
-  // Makes `forward_graph_`, which returns `kept_` tensors, too.
+  // Makes `forward_graph_`, which returns the results of the function and then `more_results`.
   absl::Status MakeForward(const std::vector<tensorflow::Output>& more_results);
 
   // Replaces tensors that must be kept by arguments of the gradient.

@@ -104,8 +104,9 @@ REGISTER_GRADIENT("BesselI0", BesselI0Grad);
 
 // y / x for y = J1(x) or I1(x). For small x it is the series
 //   1/2 sum_k (-+ x^2 / 4)^k / (k! (k + 1)!)    (DLMF 10.2.2, 10.25.2),
-// with the minus for J1, because derivatives of the quotient lose all digits there.
-Value BesselQuotient(Value y, Value x, double sign, Value scale) {
+// with the minus (`sign`) for J1, because derivatives of the quotient lose all digits there. For a
+// scaled function, y is `scale` times that.
+Value BesselQuotient(Value y, Value x, double sign, Value scale = Value()) {
   constexpr int kTerms = 10;
   std::vector<double> coefficients = {0.5};
   for (int k = 1; k < kTerms; ++k) coefficients.push_back(coefficients.back() / (k * (k + 1)));
@@ -113,19 +114,16 @@ Value BesselQuotient(Value y, Value x, double sign, Value scale) {
   const Value series = Polynomial(coefficients, Square(Where(is_small, x, 0)) * (sign / 4));
   return Where(is_small, scale.exists() ? scale * series : series, y / Where(is_small, 1, x));
 }
-Value J1Quotient(Value y, Value x) { return BesselQuotient(y, x, -1, Value()); }
-Value I1Quotient(Value y, Value x) { return BesselQuotient(y, x, 1, Value()); }
-Value I1eQuotient(Value y, Value x) { return BesselQuotient(y, x, 1, Exp(-Abs(x))); }
 
 // J1' = J0 - J1/x and I1' = I0 - I1/x.
 void BesselJ1Grad(Gradient& g) {
   const Value x = g.Input(0), y = g.Output();
-  g.Return({g.Upstream() * (BesselOp("J0", x) - J1Quotient(y, x))});
+  g.Return({g.Upstream() * (BesselOp("J0", x) - BesselQuotient(y, x, -1))});
 }
 REGISTER_GRADIENT("BesselJ1", BesselJ1Grad);
 void BesselI1Grad(Gradient& g) {
   const Value x = g.Input(0), y = g.Output();
-  g.Return({g.Upstream() * (BesselOp("I0", x) - I1Quotient(y, x))});
+  g.Return({g.Upstream() * (BesselOp("I0", x) - BesselQuotient(y, x, 1))});
 }
 REGISTER_GRADIENT("BesselI1", BesselI1Grad);
 
@@ -149,7 +147,8 @@ void BesselI0eGrad(Gradient& g) {
 REGISTER_GRADIENT("BesselI0e", BesselI0eGrad);
 void BesselI1eGrad(Gradient& g) {
   const Value x = g.Input(0), y = g.Output();
-  g.Return({g.Upstream() * (BesselOp("I0e", x) - I1eQuotient(y, x) - Sign(x) * y)});
+  g.Return(
+      {g.Upstream() * (BesselOp("I0e", x) - BesselQuotient(y, x, 1, Exp(-Abs(x))) - Sign(x) * y)});
 }
 REGISTER_GRADIENT("BesselI1e", BesselI1eGrad);
 void BesselK0eGrad(Gradient& g) {

@@ -62,9 +62,8 @@ def replace(op: str, gradient: Gradient) -> None:
 
 def is_own(op: str) -> bool:
     """True if the gradient of this op in Python is this library's and no one else had one."""
-    missing = {"type": _own}  # Not a gradient.
-    entry = ops.gradient_registry._registry.get(op, missing)
-    return entry["type"] is _own.get(op, missing)
+    entry = ops.gradient_registry._registry.get(op)
+    return entry is not None and op in _own and entry["type"] is _own[op]
 
 
 def is_tensorflows(op: str) -> bool:

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <functional>
-#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,17 +7,15 @@
 #include "tensorflow/c/eager/tfe_tensorhandle_internal.h"
 #include "tensorflow_ext/gradient/c_api/c_api_internal.h"
 #include "tensorflow_ext/tape/gradient.h"
-#include "tensorflow_ext/tape/recorder.h"
 #include "tensorflow_ext/tape/tape.h"
 
 struct TfExt_Tape {
-  tensorflow_ext::TapeState state;
+  tensorflow_ext::TapePtr state;
 };
 
 namespace tensorflow_ext {
 namespace {
 
-using tensorflow::DataTypeString;
 using tensorflow::TensorHandle;
 
 absl::Status CheckTape(const TfExt_Tape* tape) {
@@ -51,44 +47,11 @@ absl::StatusOr<Handles> ToHandles(const char* name, TFE_TensorHandle* const* han
   return result;
 }
 
-absl::Status CheckDifferentiable(const char* name, const Handles& handles, bool may_be_variable) {
-  for (size_t k = 0; k < handles.size(); ++k) {
-    const tensorflow::DataType type = handles[k]->dtype;
-    if (IsDifferentiable(type) && (may_be_variable || type != tensorflow::DT_RESOURCE)) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, "[", k, "] has the type ", DataTypeString(type),
-                     ", which has no gradient; expected floating point or complex numbers",
-                     may_be_variable ? ", or the handle of a variable" : ""));
-  }
-  return absl::OkStatus();
-}
-
-// `given[k]` of argument `name` has the type and shape of `like[k]`, unless it is null.
-absl::Status CheckAlike(const char* name, const Handles& given, const char* like_name,
-                        const Handles& like) {
-  for (size_t k = 0; k < given.size(); ++k) {
-    if (given[k] == nullptr || like[k]->dtype == tensorflow::DT_RESOURCE) continue;
-    tensorflow::TensorShape shape, expected;
-    TF_RETURN_IF_ERROR(given[k]->Shape(&shape));
-    TF_RETURN_IF_ERROR(like[k]->Shape(&expected));
-    if (given[k]->dtype == like[k]->dtype && shape == expected) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, "[", k, "]: expected ", DataTypeString(like[k]->dtype), expected.DebugString(),
-        " as of ", like_name, "[", k, "], got ", DataTypeString(given[k]->dtype),
-        shape.DebugString()));
-  }
-  return absl::OkStatus();
-}
-
 // Gives new handles to the client; in place of those that are null, zeros of `like` if asked for.
 absl::Status Return(tensorflow::EagerContext* context, std::vector<HandlePtr> from,
                     const Handles& like, TfExt_Unconnected unconnected, TFE_TensorHandle** to) {
   if (unconnected == TFEXT_UNCONNECTED_ZEROS) {
-    for (size_t k = 0; k < from.size(); ++k) {
-      if (from[k] == nullptr) {
-        TF_ASSIGN_OR_RETURN(from[k], ZerosLike(context, like[k]));
-      }
-    }
+    TF_RETURN_IF_ERROR(FillWithZeros(context, like, &from));
   }
   for (size_t k = 0; k < from.size(); ++k) {
     to[k] = from[k] == nullptr ? nullptr : tensorflow::wrap(from[k].release());
@@ -115,10 +78,9 @@ extern "C" {
 
 using tensorflow_ext::Guarded;
 using tensorflow_ext::Handles;
-using tensorflow_ext::Recorder;
 
 TfExt_Tape* TfExt_NewTape(TFE_Context* context, uint32_t options, TF_Status* status) {
-  std::unique_ptr<TfExt_Tape> tape;
+  TfExt_Tape* tape = nullptr;
   Guarded(status, [&]() -> absl::Status {
     if (context == nullptr) {
       return absl::InvalidArgumentError("context: expected an eager context, got NULL");
@@ -129,58 +91,45 @@ TfExt_Tape* TfExt_NewTape(TFE_Context* context, uint32_t options, TF_Status* sta
                        "TFEXT_TAPE_WATCH_NO_VARIABLES, got ",
                        options));
     }
-    TF_RETURN_IF_ERROR(Recorder::Get().Start());
-    tape = std::make_unique<TfExt_Tape>();
-    tape->state.context = tensorflow::ContextFromInterface(tensorflow::unwrap(context));
-    tape->state.persistent = (options & TFEXT_TAPE_PERSISTENT) != 0;
-    tape->state.watches_variables = (options & TFEXT_TAPE_WATCH_NO_VARIABLES) == 0;
-    tape->state.thread = std::this_thread::get_id();
-    Recorder::Get().Add(&tape->state);
+    TF_ASSIGN_OR_RETURN(
+        auto state,
+        tensorflow_ext::NewTape(tensorflow::ContextFromInterface(tensorflow::unwrap(context)),
+                                (options & TFEXT_TAPE_PERSISTENT) != 0,
+                                (options & TFEXT_TAPE_WATCH_NO_VARIABLES) == 0));
+    tape = new TfExt_Tape{std::move(state)};
     return absl::OkStatus();
   });
-  return tape.release();
+  return tape;
 }
 
-void TfExt_DeleteTape(TfExt_Tape* tape) {
-  if (tape == nullptr) return;
-  Recorder::Get().Remove(&tape->state);
-  delete tape;
-}
+void TfExt_DeleteTape(TfExt_Tape* tape) { delete tape; }
 
 void TfExt_TapeWatch(TfExt_Tape* tape, TFE_TensorHandle* x, TF_Status* status) {
   Guarded(status, [&]() -> absl::Status {
     TF_RETURN_IF_ERROR(tensorflow_ext::CheckTape(tape));
     TF_ASSIGN_OR_RETURN(const Handles xs, tensorflow_ext::ToHandles("x", &x, 1, false));
-    TF_RETURN_IF_ERROR(tensorflow_ext::CheckDifferentiable("x", xs, true));
-    Recorder& recorder = Recorder::Get();
-    recorder.Locked([&](auto*) { tape->state.recorded.Watch(recorder.FindOrName(xs[0])); });
-    return absl::OkStatus();
+    return tensorflow_ext::Watch(tape->state.get(), xs[0]);
   });
 }
 
-static void SetRecording(TfExt_Tape* tape, bool recording, TF_Status* status) {
+void TfExt_TapeStop(TfExt_Tape* tape, TF_Status* status) {
   Guarded(status, [&]() -> absl::Status {
     TF_RETURN_IF_ERROR(tensorflow_ext::CheckTape(tape));
-    return Recorder::Get().Locked([&](auto*) -> absl::Status {
-      if (tape->state.used_up) return tensorflow_ext::UsedUp();
-      tape->state.recording = recording;
-      return absl::OkStatus();
-    });
+    return tensorflow_ext::SetRecording(tape->state.get(), false);
   });
 }
 
-void TfExt_TapeStop(TfExt_Tape* tape, TF_Status* status) { SetRecording(tape, false, status); }
-
-void TfExt_TapeResume(TfExt_Tape* tape, TF_Status* status) { SetRecording(tape, true, status); }
+void TfExt_TapeResume(TfExt_Tape* tape, TF_Status* status) {
+  Guarded(status, [&]() -> absl::Status {
+    TF_RETURN_IF_ERROR(tensorflow_ext::CheckTape(tape));
+    return tensorflow_ext::SetRecording(tape->state.get(), true);
+  });
+}
 
 void TfExt_TapeReset(TfExt_Tape* tape, TF_Status* status) {
   Guarded(status, [&]() -> absl::Status {
     TF_RETURN_IF_ERROR(tensorflow_ext::CheckTape(tape));
-    Recorder::Get().Locked([&](std::vector<tensorflow_ext::RecordPtr>* removed) {
-      tape->state.recorded.TakeAll(removed);
-      tape->state.recording = true;
-      tape->state.used_up = false;
-    });
+    tensorflow_ext::Reset(tape->state.get());
     return absl::OkStatus();
   });
 }
@@ -195,11 +144,8 @@ void TfExt_TapeGradient(TfExt_Tape* tape, TFE_TensorHandle* const* y, int ny,
     TF_ASSIGN_OR_RETURN(const Handles xs, tensorflow_ext::ToHandles("x", x, nx, false));
     TF_ASSIGN_OR_RETURN(const Handles dys,
                         tensorflow_ext::ToHandles("dy", dy, dy == nullptr ? 0 : ny, true));
-    TF_RETURN_IF_ERROR(tensorflow_ext::CheckDifferentiable("y", ys, false));
-    TF_RETURN_IF_ERROR(tensorflow_ext::CheckDifferentiable("x", xs, true));
-    TF_RETURN_IF_ERROR(tensorflow_ext::CheckAlike("dy", dys, "y", ys));
-    TF_ASSIGN_OR_RETURN(auto gradients, tensorflow_ext::Gradient(&tape->state, ys, xs, dys));
-    return tensorflow_ext::Return(tape->state.context, std::move(gradients), xs, unconnected, dx);
+    TF_ASSIGN_OR_RETURN(auto gradients, tensorflow_ext::Gradient(tape->state.get(), ys, xs, dys));
+    return tensorflow_ext::Return(tape->state->context, std::move(gradients), xs, unconnected, dx);
   });
 }
 
@@ -210,10 +156,8 @@ void TfExt_TapeJacobian(TfExt_Tape* tape, TFE_TensorHandle* y, TFE_TensorHandle*
     TF_RETURN_IF_ERROR(tensorflow_ext::CheckResults(unconnected, nx, dx));
     TF_ASSIGN_OR_RETURN(const Handles ys, tensorflow_ext::ToHandles("y", &y, 1, false));
     TF_ASSIGN_OR_RETURN(const Handles xs, tensorflow_ext::ToHandles("x", x, nx, false));
-    TF_RETURN_IF_ERROR(tensorflow_ext::CheckDifferentiable("y", ys, false));
-    TF_RETURN_IF_ERROR(tensorflow_ext::CheckDifferentiable("x", xs, true));
-    TF_ASSIGN_OR_RETURN(auto jacobians, tensorflow_ext::Jacobian(&tape->state, ys[0], xs));
-    return tensorflow_ext::Return(tape->state.context, std::move(jacobians), xs, unconnected, dx);
+    TF_ASSIGN_OR_RETURN(auto jacobians, tensorflow_ext::Jacobian(tape->state.get(), ys[0], xs));
+    return tensorflow_ext::Return(tape->state->context, std::move(jacobians), xs, unconnected, dx);
   });
 }
 
@@ -228,11 +172,8 @@ void TfExt_TapeJvp(TfExt_Tape* tape, TFE_TensorHandle* const* y, int ny,
     TF_ASSIGN_OR_RETURN(const Handles xs, tensorflow_ext::ToHandles("x", x, nx, false));
     TF_ASSIGN_OR_RETURN(const Handles directions,
                         tensorflow_ext::ToHandles("tangents", tangents, nx, false));
-    TF_RETURN_IF_ERROR(tensorflow_ext::CheckDifferentiable("y", ys, false));
-    TF_RETURN_IF_ERROR(tensorflow_ext::CheckDifferentiable("x", xs, true));
-    TF_RETURN_IF_ERROR(tensorflow_ext::CheckAlike("tangents", directions, "x", xs));
-    TF_ASSIGN_OR_RETURN(auto found, tensorflow_ext::Jvp(&tape->state, ys, xs, directions));
-    return tensorflow_ext::Return(tape->state.context, std::move(found), ys, unconnected,
+    TF_ASSIGN_OR_RETURN(auto found, tensorflow_ext::Jvp(tape->state.get(), ys, xs, directions));
+    return tensorflow_ext::Return(tape->state->context, std::move(found), ys, unconnected,
                                   derivatives);
   });
 }

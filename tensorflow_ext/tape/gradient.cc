@@ -150,8 +150,6 @@ class BackPropagation {
   absl::flat_hash_map<TensorId, std::vector<HandlePtr>> gradients_;
 };
 
-}  // namespace
-
 absl::Status UsedUp() {
   return absl::FailedPreconditionError(
       "The tape is used up: it gave its gradient. Make it with TFEXT_TAPE_PERSISTENT to ask for "
@@ -171,8 +169,90 @@ absl::StatusOr<HandlePtr> ZerosLike(EagerContext* context, TensorHandle* x) {
   return Zeros(context, "", variable[0].dtype, shape);
 }
 
+absl::Status CheckDifferentiable(const char* name, const Handles& handles, bool may_be_variable) {
+  for (size_t k = 0; k < handles.size(); ++k) {
+    const tensorflow::DataType type = handles[k]->dtype;
+    if (IsDifferentiable(type) && (may_be_variable || type != tensorflow::DT_RESOURCE)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, "[", k, "] has the type ", DataTypeString(type),
+                     ", which has no gradient; expected floating point or complex numbers",
+                     may_be_variable ? ", or the handle of a variable" : ""));
+  }
+  return absl::OkStatus();
+}
+
+// `given[k]` of argument `name` has the type and shape of `like[k]`, unless it is null.
+absl::Status CheckAlike(const char* name, const Handles& given, const char* like_name,
+                        const Handles& like) {
+  for (size_t k = 0; k < given.size(); ++k) {
+    if (given[k] == nullptr || like[k]->dtype == tensorflow::DT_RESOURCE) continue;
+    tensorflow::TensorShape shape, expected;
+    TF_RETURN_IF_ERROR(given[k]->Shape(&shape));
+    TF_RETURN_IF_ERROR(like[k]->Shape(&expected));
+    if (given[k]->dtype == like[k]->dtype && shape == expected) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, "[", k, "]: expected ", DataTypeString(like[k]->dtype), expected.DebugString(),
+        " as of ", like_name, "[", k, "], got ", DataTypeString(given[k]->dtype),
+        shape.DebugString()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<TapePtr> NewTape(EagerContext* context, bool persistent, bool watches_variables) {
+  TF_RETURN_IF_ERROR(Recorder::Get().Start());
+  TapePtr tape(new TapeState);
+  tape->context = context;
+  tape->persistent = persistent;
+  tape->watches_variables = watches_variables;
+  tape->thread = std::this_thread::get_id();
+  Recorder::Get().Add(tape.get());
+  return tape;
+}
+
+void DeleteTape::operator()(TapeState* tape) const {
+  Recorder::Get().Remove(tape);
+  delete tape;
+}
+
+absl::Status Watch(TapeState* tape, TensorHandle* x) {
+  TF_RETURN_IF_ERROR(CheckDifferentiable("x", {x}, true));
+  Recorder& recorder = Recorder::Get();
+  recorder.Locked([&](auto*) { tape->recorded.Watch(recorder.FindOrName(x)); });
+  return absl::OkStatus();
+}
+
+absl::Status SetRecording(TapeState* tape, bool recording) {
+  return Recorder::Get().Locked([&](auto*) -> absl::Status {
+    if (tape->used_up) return UsedUp();
+    tape->recording = recording;
+    return absl::OkStatus();
+  });
+}
+
+void Reset(TapeState* tape) {
+  Recorder::Get().Locked([&](std::vector<RecordPtr>* removed) {
+    tape->recorded.TakeAll(removed);
+    tape->recording = true;
+    tape->used_up = false;
+  });
+}
+
+absl::Status FillWithZeros(EagerContext* context, const Handles& like,
+                           std::vector<HandlePtr>* tensors) {
+  for (size_t k = 0; k < tensors->size(); ++k) {
+    if ((*tensors)[k] != nullptr) continue;
+    TF_ASSIGN_OR_RETURN((*tensors)[k], ZerosLike(context, like[k]));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<HandlePtr>> Gradient(TapeState* tape, const Handles& y, const Handles& x,
                                                 const Handles& dy) {
+  TF_RETURN_IF_ERROR(CheckDifferentiable("y", y, false));
+  TF_RETURN_IF_ERROR(CheckDifferentiable("x", x, true));
+  TF_RETURN_IF_ERROR(CheckAlike("dy", dy, "y", y));
   Recorder& recorder = Recorder::Get();
   std::vector<TensorId> y_ids, x_ids;
   absl::flat_hash_set<TensorId> sources;
@@ -233,6 +313,7 @@ absl::StatusOr<std::vector<HandlePtr>> Jacobian(TapeState* tape, TensorHandle* y
         "A Jacobian takes a gradient for each element of y. Make the tape with "
         "TFEXT_TAPE_PERSISTENT");
   }
+  TF_RETURN_IF_ERROR(CheckDifferentiable("y", {y}, false));
   EagerContext* const context = tape->context;
   TensorShape shape;
   TF_RETURN_IF_ERROR(y->Shape(&shape));
@@ -277,8 +358,9 @@ absl::StatusOr<std::vector<HandlePtr>> Jvp(TapeState* tape, const Handles& y, co
                                            const Handles& tangents) {
   // The gradient is linear in its upstream gradient u. The derivative of <gradient, tangents> by u
   // is the derivative in the direction of the tangents.
+  TF_RETURN_IF_ERROR(CheckDifferentiable("y", y, false));
+  TF_RETURN_IF_ERROR(CheckAlike("tangents", tangents, "x", x));
   EagerContext* const context = tape->context;
-  Recorder& recorder = Recorder::Get();
   std::vector<HandlePtr> upstream;
   Handles u;
   for (TensorHandle* tensor : y) {
@@ -286,17 +368,8 @@ absl::StatusOr<std::vector<HandlePtr>> Jvp(TapeState* tape, const Handles& y, co
     u.push_back(zeros.get());
     upstream.push_back(std::move(zeros));
   }
-  TapeState second;
-  second.context = context;
-  second.watches_variables = false;
-  recorder.Add(&second);
-  struct Removal {
-    TapeState* tape;
-    ~Removal() { Recorder::Get().Remove(tape); }
-  } removal{&second};
-  recorder.Locked([&](auto*) {
-    for (TensorHandle* tensor : u) second.recorded.Watch(recorder.FindOrName(tensor));
-  });
+  TF_ASSIGN_OR_RETURN(const TapePtr second, NewTape(context, false, /*watches_variables=*/false));
+  for (TensorHandle* tensor : u) TF_RETURN_IF_ERROR(Watch(second.get(), tensor));
   TF_ASSIGN_OR_RETURN(const std::vector<HandlePtr> gradients, Gradient(tape, y, x, u));
   Handles connected, directions;
   for (size_t i = 0; i < x.size(); ++i) {
@@ -304,7 +377,7 @@ absl::StatusOr<std::vector<HandlePtr>> Jvp(TapeState* tape, const Handles& y, co
     connected.push_back(gradients[i].get());
     directions.push_back(tangents[i]);
   }
-  return Gradient(&second, connected, u, directions);
+  return Gradient(second.get(), connected, u, directions);
 }
 
 }  // namespace tensorflow_ext

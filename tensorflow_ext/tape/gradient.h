@@ -3,6 +3,7 @@
 #ifndef TENSORFLOW_EXT_TAPE_GRADIENT_H_
 #define TENSORFLOW_EXT_TAPE_GRADIENT_H_
 
+#include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -11,6 +12,18 @@
 namespace tensorflow_ext {
 
 using Handles = std::vector<tensorflow::TensorHandle*>;
+
+struct DeleteTape {
+  void operator()(TapeState* tape) const;
+};
+using TapePtr = std::unique_ptr<TapeState, DeleteTape>;
+
+// See tape.h for these.
+absl::StatusOr<TapePtr> NewTape(tensorflow::EagerContext* context, bool persistent,
+                                bool watches_variables);
+absl::Status Watch(TapeState* tape, tensorflow::TensorHandle* x);
+absl::Status SetRecording(TapeState* tape, bool recording);
+void Reset(TapeState* tape);
 
 // See TfExt_TapeGradient in tape.h. A dy that is null means ones. A gradient is null if no y depends
 // on the x.
@@ -23,11 +36,10 @@ absl::StatusOr<std::vector<HandlePtr>> Jacobian(TapeState* tape, tensorflow::Ten
 absl::StatusOr<std::vector<HandlePtr>> Jvp(TapeState* tape, const Handles& y, const Handles& x,
                                            const Handles& tangents);
 
-// The error of a tape that gave its gradient.
-absl::Status UsedUp();
-
-// Zeros of the type and shape of x; of the variable, if x is its handle.
-absl::StatusOr<HandlePtr> ZerosLike(tensorflow::EagerContext* context, tensorflow::TensorHandle* x);
+// Puts zeros of the type and shape of `like[k]`, of the variable if that is its handle, in the place
+// of each tensor that is null.
+absl::Status FillWithZeros(tensorflow::EagerContext* context, const Handles& like,
+                           std::vector<HandlePtr>* tensors);
 
 }  // namespace tensorflow_ext
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "tensorflow_ext/base/private_member.h"
 #include "tensorflow_ext/tape/run_steps.h"
+#include "tensorflow_ext/tape/tape_ops.h"
 #include "tensorflow_ext/tape/virtual_functions.h"
 
 // The tables of virtual functions of TensorFlow's classes, by the names of the C++ ABI.
@@ -168,7 +169,7 @@ Recorder::Watched Recorder::FindTapes(const EagerContext& context, Inputs inputs
       if (IsDifferentiable(inputs[i]->DataType())) watched.ids[i] = Find(inputs[i]);
     }
     for (TapeState* tape : tapes_) {
-      if (tape->context != &context || !tape->recording) continue;
+      if (!tape->recording || (tape->context != nullptr && tape->context != &context)) continue;
       const bool may_watch =
           tape->watches_variables && tape->thread == std::this_thread::get_id();
       bool listens = false;
@@ -253,6 +254,7 @@ void Recorder::RecordCopy(EagerContext* context, TensorHandle* from, TensorHandl
 }
 
 absl::Status Recorder::Execute(EagerOperation* op, Outputs outputs, int* num_outputs) {
+  if (IsTapeOp(*op)) return RunTapeOp(*op, outputs, num_outputs);
   for (const ImmediateExecutionTensorHandle* input : op->Inputs()) {
     if (!TensorHandle::classof(input)) return execute(op, outputs, num_outputs);
   }

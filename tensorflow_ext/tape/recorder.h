@@ -26,7 +26,8 @@ namespace tensorflow_ext {
 
 // A tape. Guarded by the recorder's lock.
 struct TapeState {
-  tensorflow::EagerContext* context;
+  // Null until the first op that names the tape (tape_ops.h), if an op made it.
+  tensorflow::EagerContext* context = nullptr;
   bool persistent = false;
   bool watches_variables = true;
   std::thread::id thread;

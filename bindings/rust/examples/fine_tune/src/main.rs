@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Trains a SavedModel further: a classifier whose signature "serving_default" has one
-//! float input and returns logits.
+//! Trains a SavedModel further: a classifier whose signature "train", or "serving_default" if
+//! there is none, has one float input and returns logits.
 //!
 //!   fine_tune MODEL DATA BATCH RATE
 //!
@@ -73,36 +73,45 @@ fn model_gradients(folder: &str) -> Result<Tensor<u8>> {
     Ok(args.fetch(token)?)
 }
 
+/// The nodes that compute `output` without calls of functions, as a serialized GraphDef, and the
+/// name of the tensor that replaces it.
+fn inlined(graph_def: &[u8], output: &Output) -> Result<(Tensor<u8>, Tensor<String>)> {
+    let mut scope = Scope::new_root_scope();
+    let graph_def = ops::constant(graph_def, &mut scope)?;
+    let outputs = ops::constant([output.name()?.to_string()], &mut scope)?;
+    let copy = tensorflow_ext::InlineCalls::new().build_instance(graph_def, outputs, &mut scope)?;
+    let session = Session::new(&SessionOptions::new(), &scope.graph())?;
+    let mut args = SessionRunArgs::new();
+    let nodes = args.request_fetch(&copy.op, 0);
+    let inlined = args.request_fetch(&copy.op, 1);
+    session.run(&mut args)?;
+    Ok((args.fetch(nodes)?, args.fetch(inlined)?))
+}
+
 impl Model {
     fn read(folder: &str, graph: &Graph) -> Result<Model> {
         let (mut inputs, mut outputs, mut variables) = (vec![], vec![], vec![]);
         let (mut filename, mut copies, mut save) = (None, vec![], None);
         let lines = describe(folder)?;
+        let has_train = lines
+            .iter()
+            .any(|line| line.starts_with("signature\ttrain\t"));
+        let signature = if has_train {
+            "train"
+        } else {
+            "serving_default"
+        };
         for line in lines.iter() {
             let fields: Vec<&str> = line.split('\t').collect();
             match fields[..] {
-                [
-                    "signature",
-                    "serving_default",
-                    "input",
-                    _,
-                    name,
-                    "float",
-                    shape,
-                ] => {
+                ["signature", owner, ..] if owner != signature => {}
+                ["signature", _, "input", _, name, "float", shape] => {
                     inputs.push((find(graph, name)?, shape));
                 }
-                ["signature", "serving_default", "output", _, name, ..] => {
+                ["signature", _, "output", _, name, ..] => {
                     outputs.push(find(graph, name)?);
                 }
-                [
-                    "signature",
-                    "serving_default",
-                    "variable",
-                    name,
-                    ..,
-                    "trainable",
-                ] => {
+                ["signature", _, "variable", name, .., "trainable"] => {
                     variables.push(find(graph, name)?);
                 }
                 ["saver", "filename", name] => filename = Some(find(graph, name)?),
@@ -130,6 +139,24 @@ impl Model {
             saver_copies: copies,
             saver_save: save.ok_or("expected a model with a saver")?,
         })
+    }
+
+    /// Adds a copy of the model's nodes to the graph, in which plain nodes replace the calls of
+    /// functions, and uses it from now on. A copied variable is the same one to the session,
+    /// because sessions know variables by the attribute `shared_name`.
+    fn inline_calls(&mut self, graph: &mut Graph) -> Result<()> {
+        let mut graph_def = graph.graph_def()?;
+        let (nodes, inlined) = inlined(&graph_def, &self.logits)?;
+        // The bytes of two messages are those of one that has the nodes of both.
+        graph_def.extend_from_slice(&nodes);
+        let mut options = ImportGraphDefOptions::new();
+        options.set_prefix("inlined")?;
+        graph.import_graph_def(&graph_def, &options)?;
+        self.logits = find(graph, &format!("inlined/{}", inlined[0]))?;
+        for tensor in self.variables.iter_mut().chain([&mut self.input]) {
+            *tensor = find(graph, &format!("inlined/{}", tensor.name()?))?;
+        }
+        Ok(())
     }
 }
 
@@ -210,7 +237,8 @@ fn fine_tune(folder: &str, data: &Path, batch: &str, rate: &str) -> Result<()> {
     root.graph_mut()
         .import_graph_def(&gradients, &ImportGraphDefOptions::new())?;
     let session = bundle.session;
-    let model = Model::read(folder, &root.graph())?;
+    let mut model = Model::read(folder, &root.graph())?;
+    model.inline_calls(&mut root.graph_mut())?;
     let scope = &mut root.new_sub_scope("fine_tune");
     let step = add_step(&model, rate, scope)?;
 

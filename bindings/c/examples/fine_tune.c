@@ -124,8 +124,8 @@ static void ReadDescription(FineTune* t, const TF_Buffer* meta_graph) {
   free(text);
   Require(t->input.oper != NULL && t->logits.oper != NULL && t->num_variables > 0 &&
               t->saver_filename.oper != NULL && t->saver_save.oper != NULL,
-          "expected a model with a signature serving_default, trainable "
-          "variables and a saver");
+          "expected a model with a signature train or serving_default, trainable variables and a "
+          "saver");
 }
 
 /* --- Additions to the model's graph ---------------------------------------*/

@@ -114,7 +114,7 @@ class FineTune {
     if (found == signatures.end() || found->second.inputs_size() != 1 ||
         found->second.outputs_size() != 1) {
       return absl::InvalidArgumentError(
-          "expected a signature serving_default with one input and one output");
+          "expected a signature train or serving_default with one input and one output");
     }
     input_ = found->second.inputs().begin()->second;
     const tensorflow::TensorId id =

@@ -93,7 +93,8 @@ public final class FineTune {
     lines.forEach(line -> readLine(line.split("\t", -1), signature));
     require(
         input != null && logits != null && !variables.isEmpty() && saverSave != null,
-        "expected a model with a signature serving_default, trainable variables and a saver");
+        "expected a model with a signature train or serving_default, trainable variables and a"
+            + " saver");
   }
 
   private void readLine(String[] field, String signature) {

@@ -119,7 +119,7 @@ func load(folder string) (*model, error) {
 		}
 	}
 	if m.input.Op == nil || m.logits.Op == nil || m.save.Op == nil || len(m.variables) == 0 {
-		return nil, errors.New("expected a model with a signature serving_default, trainable variables and a saver")
+		return nil, errors.New("expected a model with a signature train or serving_default, trainable variables and a saver")
 	}
 	return m, m.inlineCalls()
 }

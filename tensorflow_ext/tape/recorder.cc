@@ -50,9 +50,12 @@ ImmediateExecutionTensorHandle* (*copy_to_device)(EagerContext*, ImmediateExecut
                                                   const char*, absl::Status*);
 void (*notify_deleted)(const TensorHandle*);
 
+// Whether this thread runs steps in place of an op, which are not recorded themselves.
+thread_local bool runs_forward = false;
+
 absl::Status Execute(EagerOperation* op, Outputs outputs, int* num_outputs) {
   Recorder& recorder = Recorder::Get();
-  if (!recorder.IsNeeded()) return execute(op, outputs, num_outputs);
+  if (!recorder.IsNeeded() || runs_forward) return execute(op, outputs, num_outputs);
   return recorder.Execute(op, outputs, num_outputs);
 }
 
@@ -295,13 +298,16 @@ absl::Status Recorder::ExecuteForward(const Watched& watched, bool waits, EagerC
   const EagerPlan& plan = *record->plan;
   const int most = *num_outputs;
   std::vector<std::vector<HandlePtr>> values;
-  TF_RETURN_IF_ERROR(RunSteps(
+  runs_forward = true;
+  const absl::Status status = RunSteps(
       context, plan.forward, {},
       [&](const EagerSource& source) {
         return source.kind == EagerSource::kInput ? inputs[source.index].get()
                                                   : plan.constants[source.index].get();
       },
-      &values));
+      &values);
+  runs_forward = false;
+  TF_RETURN_IF_ERROR(status);
   std::vector<AbstractTensorHandle*> all;
   for (const HandlePtr& value : values.back()) all.push_back(value.get());
   *num_outputs = plan.uses_upstream.size();

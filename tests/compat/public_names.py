@@ -44,6 +44,7 @@ _CPP_HEADERS = (
     "gradient/formula/unary_grad.h",
     "gradient/register_op_gradient.h",
     "inline_calls.h",
+    "slice_gradients.h",
     "use_model_gradients.h",
 )
 # A name whose value changes with versions.

@@ -30,6 +30,7 @@ PAGES = {
             "gradient/register_op_gradient.h",
             "cc/gradients.h",
             "inline_calls.h",
+            "slice_gradients.h",
             "use_model_gradients.h",
             "testing/check_gradient.h",
         ),

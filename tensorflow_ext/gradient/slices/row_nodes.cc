@@ -46,8 +46,15 @@ RowNodes::Tensor RowNodes::Add(const char* op, const Tensors& inputs) {
 }
 
 RowNodes::Tensor RowNodes::Constant(const tensorflow::Tensor& value) {
-  NodeBuilder builder = New("Const", {});
-  return Add(builder.Attr("dtype", value.dtype()).Attr("value", value));
+  tensorflow::TensorProto proto;
+  value.AsProtoTensorContent(&proto);
+  const auto [place, is_new] = constants_.try_emplace(
+      absl::StrCat(device_, "\n", proto.SerializeAsString()));
+  if (is_new) {
+    NodeBuilder builder = New("Const", {});
+    place->second = Add(builder.Attr("dtype", value.dtype()).Attr("value", value));
+  }
+  return place->second;
 }
 
 RowNodes::Tensor RowNodes::Ints(const std::vector<int>& values, DataType type) {

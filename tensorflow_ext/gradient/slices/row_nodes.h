@@ -3,9 +3,8 @@
 #ifndef TENSORFLOW_EXT_GRADIENT_SLICES_ROW_NODES_H_
 #define TENSORFLOW_EXT_GRADIENT_SLICES_ROW_NODES_H_
 
-#include <initializer_list>
+#include <map>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -80,6 +79,8 @@ class RowNodes {
   const std::string prefix_;
   std::string device_;
   int num_nodes_ = 0;
+  // By the device and the bytes of type, shape and value.
+  std::map<std::string, Tensor> constants_;
   absl::Status status_;
 };
 

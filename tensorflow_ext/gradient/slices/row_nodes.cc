@@ -102,7 +102,16 @@ RowNodes::Tensor RowNodes::Join(const Tensors& tensors) {
   return Add(builder.Input(parts).Input(axis.node, axis.index));
 }
 
+Rows RowNodes::OfSegments(const Node& scatter, DataType index_type) {
+  Tensors inputs;
+  for (int i = 0; i < scatter.num_inputs(); ++i) inputs.push_back(InputOf(scatter, i));
+  // The op with this name returns only the rows, and their indices in order.
+  const Tensor values = Add(absl::StrCat(scatter.type_string(), "V2").c_str(), inputs);
+  return {values, Cast(Tensor(values.node, 1), index_type), Cast(inputs[3], index_type)};
+}
+
 Rows RowNodes::OfScatter(const Node& scatter, const Node* reshape, DataType index_type) {
+  if (scatter.type_string() != "UnsortedSegmentSum") return OfSegments(scatter, index_type);
   const Tensor data = InputOf(scatter, 0);
   const Tensor ids = Cast(InputOf(scatter, 1), index_type);
   // The shape of a row comes behind the sizes of the ids, and also behind the number of rows.

@@ -39,7 +39,7 @@ class RowNodes {
   // A name that no node has.
   std::string NewName(absl::string_view op);
 
-  // The rows of an UnsortedSegmentSum, or of zeros: none. `reshape`: that of Term, may be null.
+  // The rows of the node of a term: a scatter, or zeros, which have none. `reshape`: that of Term, may be null.
   Rows OfScatter(const tensorflow::Node& scatter, const tensorflow::Node* reshape,
                  tensorflow::DataType index_type);
   Rows OfZeros(const tensorflow::Node& zeros, tensorflow::DataType index_type);
@@ -62,6 +62,9 @@ class RowNodes {
   Tensor Cast(const Tensor& tensor, tensorflow::DataType type);
 
  private:
+  // The rows of a SparseSegmentSumGrad and the like.
+  Rows OfSegments(const tensorflow::Node& scatter, tensorflow::DataType index_type);
+
   tensorflow::NodeBuilder New(const char* op, const Tensors& inputs);
   Tensor Add(tensorflow::NodeBuilder& builder);
   // A node with these inputs and the attributes that follow from them.

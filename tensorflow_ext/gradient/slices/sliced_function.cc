@@ -71,7 +71,7 @@ absl::StatusOr<Terms> SlicedFunction::FindResult(int k) {
   absl::StatusOr<Terms> found = sliced_->Find(InputOf(*retvals_[k], 0));
   functions_->callers.pop_back();
   if (found.ok() && !found->dense.empty()) {
-    found->dense = absl::StrCat(found->dense, " in function '", name, "'");
+    absl::StrAppend(&found->dense, " in function '", name, "'");
   }
   return found;
 }

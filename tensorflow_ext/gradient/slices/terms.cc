@@ -100,12 +100,22 @@ Node* ReshapedScatter(const Node& reshape) {
   return rows == FirstElement(InputOf(reshape, 1)) ? scatter : nullptr;
 }
 
-bool IsZeros(const Node& node) {
-  if (node.type_string() == "ZerosLike") return true;
-  if (node.type_string() != "Fill") return false;
-  const std::optional<Tensor> value = SmallConstant(InputOf(node, 1).node->def());
-  return value &&
+bool IsZeroScalar(const OutputTensor& tensor) {
+  const std::optional<Tensor> value = SmallConstant(tensor.node->def());
+  return value && value->dims() == 0 &&
          absl::c_all_of(value->tensor_data(), [](const char byte) { return byte == 0; });
+}
+
+bool IsZeros(const Node& node) {
+  return node.type_string() == "ZerosLike" ||
+         (node.type_string() == "Fill" && IsZeroScalar(InputOf(node, 1)));
+}
+
+// True if the condition tells whether there are any indices.
+bool DependsOnCount(const OutputTensor& condition) {
+  const Node& node = *condition.node;
+  if (node.IsConstant()) return true;
+  return node.type_string() == "Equal" && InputOf(node, 0).node->type_string() == "Size";
 }
 
 // The input of `node` whose rows it changes one by one, if there is one.
@@ -114,6 +124,9 @@ std::optional<int> MappedInput(const Node& node) {
   if (op == "Neg" || (op == "Cast" && IsDifferentiable(node.input_type(0)) &&
                       IsDifferentiable(node.output_type(0)))) {
     return 0;
+  }
+  if (op == "SelectV2" && DependsOnCount(InputOf(node, 0)) && IsZeroScalar(InputOf(node, 1))) {
+    return 2;
   }
   if (op != "Mul") return std::nullopt;
   for (int i : {0, 1}) {
@@ -125,6 +138,11 @@ std::optional<int> MappedInput(const Node& node) {
 
 bool CallsBodies(const Node& node) {
   return node.IsPartitionedCall() || node.IsIfNode() || node.IsCaseNode();
+}
+
+bool IsScatter(const std::string& op) {
+  return op == "UnsortedSegmentSum" || op == "SparseSegmentSumGrad" ||
+         op == "SparseSegmentMeanGrad" || op == "SparseSegmentSqrtNGrad";
 }
 
 class Finder {
@@ -152,7 +170,7 @@ class Finder {
       maps.push_back({node, *input});
       return Add(InputOf(*node, *input), std::move(maps));
     }
-    if (op == "UnsortedSegmentSum") return AddScatter(node, nullptr, std::move(maps));
+    if (IsScatter(op)) return AddScatter(node, nullptr, std::move(maps));
     if (op == "Reshape") {
       if (Node* const scatter = ReshapedScatter(*node)) {
         AddWaits(*node);
@@ -166,9 +184,7 @@ class Finder {
     }
     if (!CallsBodies(*node)) return IsDense(Described(*node));
     TF_ASSIGN_OR_RETURN(const Terms result, find_result_(tensor));
-    if (!result.dense.empty()) {
-      return IsDense(absl::StrCat(result.dense, ", which ", Described(*node), " calls"));
-    }
+    if (!result.dense.empty()) return IsDense(result.dense);
     found_.index_type = CommonIndexType(found_.index_type, result.index_type);
     found_.terms.push_back({Term::kCall, node, tensor.index, nullptr, std::move(maps)});
     return absl::OkStatus();

@@ -16,7 +16,8 @@ namespace tensorflow_ext {
 // A part of a dense gradient that is zero in most rows.
 struct Term {
   enum Kind {
-    // `node` is an UnsortedSegmentSum: the gradient of a gather.
+    // `node` is an UnsortedSegmentSum, the gradient of a gather; or a SparseSegmentSumGrad, -MeanGrad
+    // or -SqrtNGrad, which tf.nn.embedding_lookup_sparse leads to.
     kScatter,
     // `node` is a ZerosLike, or a Fill with zero.
     kZeros,
@@ -29,8 +30,9 @@ struct Term {
   // Of a scatter: the Reshape that gives its result the shape of the table, with the same number of
   // rows; else null.
   tensorflow::Node* reshape = nullptr;
-  // The ops that change the rows afterwards, the last one first: Cast, Neg, and Mul by a constant
-  // scalar. The input of each that comes from the row is `inputs`.
+  // The ops that change the rows one by one afterwards, the last one first: Cast, Neg, Mul by a
+  // constant scalar, and the choice of zeros if there are no rows. `input` is where the rows come
+  // in.
   struct Map {
     tensorflow::Node* node;
     int input;

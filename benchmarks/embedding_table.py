@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A training step of a large embedding table of which few rows are gathered.
+"""A training step that gathers few rows of a large embedding table.
 
 C adds the gradient by the table, takes its slices (TfExt_SliceGradients) and subtracts them with
 ResourceScatterSub. The rival is the same step in a tf.function, whose gradient is IndexedSlices.
@@ -63,7 +63,8 @@ def _step(graph: Graph, update: str, values: str | None, indices: str | None) ->
     graph_def = graph_pb2.GraphDef.FromString(graph.graph_def())
     with tf.Graph().as_default() as whole:
         values, *rest = tf.import_graph_def(
-            graph_def, return_elements=[values, "table:0", "loss:0", *([indices] * bool(indices))],
+            graph_def,
+            return_elements=[values, "table:0", "loss:0", *([indices] * bool(indices))],
             name="",
         )
         table, loss = rest[:2]

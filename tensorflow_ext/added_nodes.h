@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What inline_calls.h and slice_gradients.h share: they send a scope's graph to libtensorflow_ext.so
+// Parts of inline_calls.h and slice_gradients.h, which send a scope's graph to libtensorflow_ext.so
 // and add the nodes that it gives.
 
 #ifndef TENSORFLOW_EXT_ADDED_NODES_H_

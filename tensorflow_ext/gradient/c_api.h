@@ -222,8 +222,8 @@ TFEXT_EXPORT void TfExt_InlineCallsOfGraphDef(const void* graph_def, size_t grap
                                               const char* outputs, TF_Buffer* nodes,
                                               TF_Buffer* inlined, TF_Status* status);
 
-/* A gradient by a table, of which rows were gathered: row k of `values` belongs to row indices[k] of
- * the table, and all other rows are zero. Python calls this IndexedSlices. */
+/* A gradient by a table from which rows were gathered: row k of `values` belongs to row indices[k]
+ * of the table, and all other rows are zero. Python calls this IndexedSlices. */
 typedef struct TfExt_Slices {
   /* [n, ...], of the type of the gradient. */
   TF_Output values;
@@ -233,7 +233,7 @@ typedef struct TfExt_Slices {
   TF_Output shape;
 } TfExt_Slices;
 
-/* What happens to a row that was gathered more than once. */
+/* The treatment of a row that was gathered more than once. */
 typedef enum TfExt_RepeatedIndices {
   /* Its index is repeated, with a part of the gradient each time. ResourceScatterSub and
    * ResourceScatterAdd add these up. */
@@ -253,11 +253,12 @@ typedef enum TfExt_RepeatedIndices {
  * the functions that return slices replace those that return the same gradients. `dense` may be
  * `gradients`.
  *
- * A gradient becomes slices if it is a sum of gradients of Gather, GatherV2 along axis 0 and
- * ResourceGather without batch dimensions, also in called functions (PartitionedCall,
- * StatefulPartitionedCall) and branches (If, Case), cast, negated or multiplied by a constant
- * scalar. It is dense as a whole if another op uses the table too. A loop (While) gives a dense
- * gradient; TfExt_InlineCalls does not change that. The order of the indices is that of the sum.
+ * A gradient becomes slices if it is a sum of gradients of Gather, GatherV2 along axis 0,
+ * ResourceGather (both without batch dimensions) and SparseSegmentSum, -Mean and -SqrtN, with which
+ * tf.nn.embedding_lookup_sparse reads a table. These may be in called functions (PartitionedCall,
+ * StatefulPartitionedCall) and branches (If, Case), and what they read may be the table cast,
+ * negated or multiplied by a constant scalar. The gradient is dense as a whole if another op uses
+ * the table too, or a loop (While). The order of the indices is that of the sum.
  *
  * Existing nodes do not change, so a session may already have run.
  *

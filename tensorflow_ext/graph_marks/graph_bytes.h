@@ -76,8 +76,8 @@ inline absl::Status InferGraphAndNames(tensorflow::shape_inference::InferenceCon
 template <typename T>
 absl::Status CheckGraphAndNames(const char* op, const char* argument,
                                 const tensorflow::OpKernelContext& context) {
-  TF_RETURN_IF_ERROR(CheckRank(op, "graph_def", context.input(0).shape(), Bytes<T>::kRank,
-                               Bytes<T>::kShape));
+  TF_RETURN_IF_ERROR(
+      CheckRank(op, "graph_def", context.input(0).shape(), Bytes<T>::kRank, Bytes<T>::kShape));
   return CheckRank(op, argument, context.input(1).shape(), 1, kVector);
 }
 
@@ -88,8 +88,8 @@ inline std::vector<std::string> Names(const tensorflow::Tensor& names) {
 
 inline absl::Status Prefixed(const char* op, const absl::Status& status) {
   if (status.ok()) return status;
-  return tensorflow::errors::CreateWithUpdatedMessage(
-      status, absl::StrCat(op, ": ", status.message()));
+  return tensorflow::errors::CreateWithUpdatedMessage(status,
+                                                      absl::StrCat(op, ": ", status.message()));
 }
 
 template <typename T>

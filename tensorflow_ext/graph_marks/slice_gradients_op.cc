@@ -94,9 +94,9 @@ class SliceGradientsOp : public OpKernel {
     OP_REQUIRES_OK(context, WriteGraphDef<T>(sliced->nodes, context));
     // In the order of the outputs.
     int output = 0;
-    for (const auto field : {&GradientSlices::values, &GradientSlices::indices,
-                             &GradientSlices::shape, &GradientSlices::dense,
-                             &GradientSlices::reason}) {
+    for (const auto field :
+         {&GradientSlices::values, &GradientSlices::indices, &GradientSlices::shape,
+          &GradientSlices::dense, &GradientSlices::reason}) {
       std::vector<std::string> names;
       for (const GradientSlices& one : sliced->gradients) names.push_back(one.*field);
       OP_REQUIRES_OK(context, WriteNames(++output, names, context));

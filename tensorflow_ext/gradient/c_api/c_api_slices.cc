@@ -87,13 +87,13 @@ void TfExt_SliceGradients(TF_Graph* graph, const TF_Output* gradients, int n,
   tensorflow_ext::Guarded(status, [&]() -> absl::Status {
     if (graph == nullptr || n < 0 ||
         (n > 0 && (gradients == nullptr || dense == nullptr || slices == nullptr))) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("expected a graph, ", n, " gradients, and room for as many tensors and "
-                       "slices; got ",
-                       graph == nullptr ? "NULL" : "a graph", ", ",
-                       gradients == nullptr ? "NULL" : "an array", ", ",
-                       dense == nullptr ? "NULL" : "an array", " and ",
-                       slices == nullptr ? "NULL" : "an array"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "expected a graph, ", n,
+          " gradients, and room for as many tensors and "
+          "slices; got ",
+          graph == nullptr ? "NULL" : "a graph", ", ", gradients == nullptr ? "NULL" : "an array",
+          ", ", dense == nullptr ? "NULL" : "an array", " and ",
+          slices == nullptr ? "NULL" : "an array"));
     }
     TF_ASSIGN_OR_RETURN(const bool sum_repeated, tensorflow_ext::SumsRepeated(repeated));
     if (reasons != nullptr) TF_RETURN_IF_ERROR(tensorflow_ext::CheckEmpty(reasons));
@@ -111,13 +111,12 @@ void TfExt_SliceGradientsOfGraphDef(const void* graph_def, size_t graph_def_leng
     TF_ASSIGN_OR_RETURN(const bool sum_repeated, tensorflow_ext::SumsRepeated(repeated));
     const std::vector<std::string> tensors =
         absl::StrSplit(gradients == nullptr ? "" : gradients, '\n', absl::SkipEmpty());
-    TF_ASSIGN_OR_RETURN(
-        const auto found,
-        tensorflow_ext::SliceGradients(graph_def, graph_def_length, tensors, sum_repeated));
+    TF_ASSIGN_OR_RETURN(const auto found, tensorflow_ext::SliceGradients(
+                                              graph_def, graph_def_length, tensors, sum_repeated));
     std::vector<std::string> lines;
     for (const auto& one : found.gradients) {
-      lines.push_back(absl::StrJoin(
-          {one.values, one.indices, one.shape, one.dense, one.reason}, "\t"));
+      lines.push_back(
+          absl::StrJoin({one.values, one.indices, one.shape, one.dense, one.reason}, "\t"));
     }
     TF_RETURN_IF_ERROR(tensorflow_ext::Write(found.nodes.SerializeAsString(), nodes));
     return tensorflow_ext::Write(absl::StrJoin(lines, "\n"), sliced);

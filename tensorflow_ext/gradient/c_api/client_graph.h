@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the functions of c_api.h that rewrite a client's TF_Graph share.
+// Parts of the functions of c_api.h that rewrite a client's TF_Graph.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_C_API_CLIENT_GRAPH_H_
 #define TENSORFLOW_EXT_GRADIENT_C_API_CLIENT_GRAPH_H_

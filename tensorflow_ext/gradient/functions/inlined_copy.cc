@@ -32,7 +32,10 @@ namespace {
 class Copier {
  public:
   explicit Copier(const Graph& graph)
-      : source_(graph), library_(graph.flib_def()), prefix_(FreshPrefix(graph, "inlined")), copy_(library_) {}
+      : source_(graph),
+        library_(graph.flib_def()),
+        prefix_(FreshPrefix(graph, "inlined")),
+        copy_(library_) {}
 
   absl::StatusOr<InlinedCopy> Copy(const std::vector<OutputTensor>& tensors) {
     FindCopied(tensors);
@@ -207,8 +210,7 @@ absl::StatusOr<InlinedCopy> CopyInlined(const Graph& graph,
 absl::StatusOr<InlinedCopy> CopyInlined(const void* graph_def, size_t length,
                                         const std::vector<std::string>& tensors) {
   Graph graph(tensorflow::OpRegistry::Global());
-  TF_ASSIGN_OR_RETURN(const auto found,
-                      ReadGraph(graph_def, length, "outputs", tensors, &graph));
+  TF_ASSIGN_OR_RETURN(const auto found, ReadGraph(graph_def, length, "outputs", tensors, &graph));
   return CopyInlined(graph, found);
 }
 

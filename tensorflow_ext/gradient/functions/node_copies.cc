@@ -66,9 +66,8 @@ absl::StatusOr<std::vector<OutputTensor>> ReadGraph(const void* graph_def, size_
     const TensorId id = tensorflow::ParseTensorName(tensor);
     const auto node = nodes.find(std::string(id.node()));
     if (node == nodes.end() || id.index() < 0 || id.index() >= node->second->num_outputs()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(argument, ": '", tensor,
-                       "' is no tensor of the graph; expected \"node:index\""));
+      return absl::InvalidArgumentError(absl::StrCat(
+          argument, ": '", tensor, "' is no tensor of the graph; expected \"node:index\""));
     }
     found.emplace_back(node->second, id.index());
   }

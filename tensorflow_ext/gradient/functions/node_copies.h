@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What rewrites of a client's graph share. They copy nodes and give a GraphDef to add to the graph.
+// Parts of rewrites of a client's graph, which copy nodes and give a GraphDef to add to the graph.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_FUNCTIONS_NODE_COPIES_H_
 #define TENSORFLOW_EXT_GRADIENT_FUNCTIONS_NODE_COPIES_H_

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gradient by a table of which only some rows are gathered is zero in all other rows, but
-// clients get it dense: the UnsortedSegmentSum of GatherV2's gradient. This file turns such a
-// gradient into the rows themselves, as Python's IndexedSlices. It works on gradients that were
-// added before (terms.h), so every client can use it. Nobody then needs the dense nodes, so a
-// session does not run them.
+// If only some rows of a table are gathered, its gradient is zero in all other rows. Clients get it
+// dense: the UnsortedSegmentSum of GatherV2's gradient. This file turns such a gradient into the
+// rows themselves, as Python's IndexedSlices. It works on gradients that were added before
+// (terms.h), so every client can use it. Nothing then needs the dense nodes, so a session does not
+// run them.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_SLICES_GRADIENT_SLICES_H_
 #define TENSORFLOW_EXT_GRADIENT_SLICES_GRADIENT_SLICES_H_

@@ -48,8 +48,8 @@ RowNodes::Tensor RowNodes::Add(const char* op, const Tensors& inputs) {
 RowNodes::Tensor RowNodes::Constant(const tensorflow::Tensor& value) {
   tensorflow::TensorProto proto;
   value.AsProtoTensorContent(&proto);
-  const auto [place, is_new] = constants_.try_emplace(
-      absl::StrCat(device_, "\n", proto.SerializeAsString()));
+  const auto [place, is_new] =
+      constants_.try_emplace(absl::StrCat(device_, "\n", proto.SerializeAsString()));
   if (is_new) {
     NodeBuilder builder = New("Const", {});
     place->second = Add(builder.Attr("dtype", value.dtype()).Attr("value", value));
@@ -115,10 +115,9 @@ Rows RowNodes::OfScatter(const Node& scatter, const Node* reshape, DataType inde
   const Tensor data = InputOf(scatter, 0);
   const Tensor ids = Cast(InputOf(scatter, 1), index_type);
   // The shape of a row comes behind the sizes of the ids, and also behind the number of rows.
-  const Tensor row_shape =
-      reshape == nullptr
-          ? From(Shape(data, index_type), ToVector(Add("Rank", {ids})))
-          : From(Cast(InputOf(*reshape, 1), index_type), Ints({1}));
+  const Tensor row_shape = reshape == nullptr
+                               ? From(Shape(data, index_type), ToVector(Add("Rank", {ids})))
+                               : From(Cast(InputOf(*reshape, 1), index_type), Ints({1}));
   const Tensor count = ToVector(Size(ids, index_type));
   Rows rows;
   rows.values = Add("Reshape", {data, Join({count, row_shape})});
@@ -129,8 +128,8 @@ Rows RowNodes::OfScatter(const Node& scatter, const Node* reshape, DataType inde
 
 Rows RowNodes::OfZeros(const Node& zeros, DataType index_type) {
   const bool is_filled = zeros.type_string() == "Fill";
-  const Tensor shape = is_filled ? Cast(InputOf(zeros, 0), index_type)
-                                 : Shape(InputOf(zeros, 0), index_type);
+  const Tensor shape =
+      is_filled ? Cast(InputOf(zeros, 0), index_type) : Shape(InputOf(zeros, 0), index_type);
   const Tensor none = Ints({0}, index_type);
   const Tensor zero = is_filled ? InputOf(zeros, 1) : Constant(ZeroScalar(zeros.output_type(0)));
   Rows rows;

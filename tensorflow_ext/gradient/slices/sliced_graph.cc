@@ -132,9 +132,8 @@ absl::Status SlicedGraph::Replace(Replaced* replaced) {
   std::vector<NameAttrList> functions;
   TF_ASSIGN_OR_RETURN(Branches * branches, BranchesOf(*call));
   for (const auto& branch : *branches) {
-    TF_ASSIGN_OR_RETURN(
-        const std::string name,
-        branch->Make(replaced->kept, replaced->sliced, replaced->index_types));
+    TF_ASSIGN_OR_RETURN(const std::string name,
+                        branch->Make(replaced->kept, replaced->sliced, replaced->index_types));
     functions.push_back(Named(name));
   }
   NodeDef def = call->def();
@@ -203,8 +202,7 @@ absl::StatusOr<Rows> SlicedGraph::RowsOf(const Term& term, DataType index_type) 
   if (term.kind == Term::kScatter) return nodes_.OfScatter(*term.node, term.reshape, index_type);
   if (term.kind == Term::kZeros) return nodes_.OfZeros(*term.node, index_type);
   const Replaced& replaced = replaced_.at(term.node->id());
-  const int place =
-      std::distance(replaced.sliced.begin(), replaced.sliced.find(term.index));
+  const int place = std::distance(replaced.sliced.begin(), replaced.sliced.find(term.index));
   const int first = replaced.kept.size() + kTensorsOfRows * place;
   Node* const call = replaced.replacement;
   return Rows{Tensor(call, first), nodes_.Cast(Tensor(call, first + 1), index_type),

@@ -235,7 +235,8 @@ OutputTensor InputOf(const Node& node, int i) {
   return found.ok() ? tensor : OutputTensor(const_cast<Node*>(&node), -1);
 }
 
-absl::StatusOr<Terms> FindTerms(const OutputTensor& gradient, const Finder::FindResult& find_result) {
+absl::StatusOr<Terms> FindTerms(const OutputTensor& gradient,
+                                const Finder::FindResult& find_result) {
   Finder finder(find_result);
   TF_RETURN_IF_ERROR(finder.Add(gradient, {}));
   return finder.Take();

@@ -16,8 +16,8 @@ namespace tensorflow_ext {
 // A part of a dense gradient that is zero in most rows.
 struct Term {
   enum Kind {
-    // `node` is an UnsortedSegmentSum, the gradient of a gather; or a SparseSegmentSumGrad, -MeanGrad
-    // or -SqrtNGrad, which tf.nn.embedding_lookup_sparse leads to.
+    // `node` is an UnsortedSegmentSum, the gradient of a gather; or a SparseSegmentSumGrad,
+    // -MeanGrad or -SqrtNGrad, which tf.nn.embedding_lookup_sparse leads to.
     kScatter,
     // `node` is a ZerosLike, or a Fill with zero.
     kZeros,
@@ -27,8 +27,8 @@ struct Term {
   Kind kind;
   tensorflow::Node* node;
   int index = 0;
-  // Of a scatter: the Reshape that gives its result the shape of the table, with the same number of
-  // rows; else null.
+  // The Reshape that gives a scatter the shape of the table, with the same number of rows; null if
+  // there is none.
   tensorflow::Node* reshape = nullptr;
   // The ops that change the rows one by one afterwards, the last one first: Cast, Neg, Mul by a
   // constant scalar, and the choice of zeros if there are no rows. `input` is where the rows come

@@ -266,8 +266,7 @@ typedef enum TfExt_RepeatedIndices {
  * `dense` and `slices` unchanged. */
 TFEXT_EXPORT void TfExt_SliceGradients(TF_Graph* graph, const TF_Output* gradients, int n,
                                        TfExt_RepeatedIndices repeated, TF_Output* dense,
-                                       TfExt_Slices* slices, TF_Buffer* reasons,
-                                       TF_Status* status);
+                                       TfExt_Slices* slices, TF_Buffer* reasons, TF_Status* status);
 
 /* The same for a graph given as a serialized tensorflow.GraphDef, its library included.
  * `gradients`: tensors as "node:index", one per line. Writes into `nodes` the nodes to add, with

@@ -52,7 +52,7 @@ class GraphApi:
 
     def slice_gradients(
         self, graph: Graph, gradients: Sequence[str | None], summed: int = 0
-    ) -> "list[Sliced]":
+    ) -> list[Sliced]:
         """TfExt_SliceGradients."""
         n = len(gradients)
         given = (Output * n)()
@@ -69,7 +69,5 @@ class GraphApi:
 
         reasons = graph._client.filled(fill).decode().split("\n")
         parts = graph._names(slices)
-        return [
-            Sliced(name, *parts[3 * k : 3 * k + 3], reason)
-            for k, (name, reason) in enumerate(zip(graph._names(dense), reasons, strict=True))
-        ]
+        each = zip(graph._names(dense), parts[::3], parts[1::3], parts[2::3], reasons, strict=True)
+        return [Sliced(*fields) for fields in each]

@@ -39,7 +39,8 @@ class RowNodes {
   // A name that no node has.
   std::string NewName(absl::string_view op);
 
-  // The rows of the node of a term: a scatter, or zeros, which have none. `reshape`: that of Term, may be null.
+  // The rows of the node of a term: a scatter, or zeros, which have none. `reshape`: that of Term,
+  // may be null.
   Rows OfScatter(const tensorflow::Node& scatter, const tensorflow::Node* reshape,
                  tensorflow::DataType index_type);
   Rows OfZeros(const tensorflow::Node& zeros, tensorflow::DataType index_type);

@@ -34,6 +34,7 @@ _C_HEADERS = (
     "gradient/formula_api.h",
     "saved_model/describe_meta_graph.h",
     "saved_model/use_model_gradients.h",
+    "tape/tape.h",
     "version.h",
 )
 _CPP_HEADERS = (
@@ -43,6 +44,7 @@ _CPP_HEADERS = (
     "gradient/formula/formula_ops.h",
     "gradient/formula/unary_grad.h",
     "gradient/register_op_gradient.h",
+    "gradient_tape.h",
     "inline_calls.h",
     "slice_gradients.h",
     "use_model_gradients.h",

@@ -5,8 +5,7 @@
 // argument, its value and what was expected. `op` is the op's name, `name` an argument's. A
 // function that reads a shape fills in its part of `dims`.
 
-#ifndef TENSORFLOW_EXT_KERNELS_IMAGES_CHECKS_H_
-#define TENSORFLOW_EXT_KERNELS_IMAGES_CHECKS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -88,5 +87,3 @@ inline absl::Status MergeChannels(tensorflow::shape_inference::InferenceContext*
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_IMAGES_CHECKS_H_

@@ -3,8 +3,7 @@
 // The activations and their derivatives, for host, device and XLA, and one table row for each op
 // that has elementwise kernels (elementwise.h).
 
-#ifndef TENSORFLOW_EXT_OPS_ACTIVATIONS_ACTIVATIONS_H_
-#define TENSORFLOW_EXT_OPS_ACTIVATIONS_ACTIVATIONS_H_
+#pragma once
 
 #include "tensorflow_ext/kernels/elementary.h"
 #include "tensorflow_ext/kernels/elementwise.h"
@@ -310,5 +309,3 @@ struct SoftshrinkGrad : HardshrinkGrad {};
   OP("TfExt>HardshrinkGrad", HardshrinkGrad) \
   OP("TfExt>Softshrink", Softshrink)         \
   OP("TfExt>SoftshrinkGrad", SoftshrinkGrad)
-
-#endif  // TENSORFLOW_EXT_OPS_ACTIVATIONS_ACTIVATIONS_H_

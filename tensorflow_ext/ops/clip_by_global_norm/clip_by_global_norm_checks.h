@@ -3,8 +3,7 @@
 // Checks of the arguments of ClipByGlobalNorm and its gradient. Shape functions, kernels and XLA
 // lowerings share their error messages.
 
-#ifndef TENSORFLOW_EXT_OPS_CLIP_BY_GLOBAL_NORM_CLIP_BY_GLOBAL_NORM_CHECKS_H_
-#define TENSORFLOW_EXT_OPS_CLIP_BY_GLOBAL_NORM_CLIP_BY_GLOBAL_NORM_CHECKS_H_
+#pragma once
 
 #include <string>
 
@@ -42,5 +41,3 @@ inline absl::Status CheckClippedGradient(const std::string& op, int index,
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_CLIP_BY_GLOBAL_NORM_CLIP_BY_GLOBAL_NORM_CHECKS_H_

@@ -4,8 +4,7 @@
 // lowerings share these checks. Errors are InvalidArgument and name the op, the problem and what
 // was expected.
 
-#ifndef TENSORFLOW_EXT_OPS_CORRELATION_COST_CORRELATION_COST_CHECKS_H_
-#define TENSORFLOW_EXT_OPS_CORRELATION_COST_CORRELATION_COST_CHECKS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -120,5 +119,3 @@ struct CorrelationCostAttributes {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_CORRELATION_COST_CORRELATION_COST_CHECKS_H_

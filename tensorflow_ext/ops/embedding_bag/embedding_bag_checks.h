@@ -4,8 +4,7 @@
 // these checks. Errors are InvalidArgument and name the op, the argument, its shape and what was
 // expected.
 
-#ifndef TENSORFLOW_EXT_OPS_EMBEDDING_BAG_EMBEDDING_BAG_CHECKS_H_
-#define TENSORFLOW_EXT_OPS_EMBEDDING_BAG_EMBEDDING_BAG_CHECKS_H_
+#pragma once
 
 #include <string>
 
@@ -66,5 +65,3 @@ inline absl::Status CheckBagGradients(const std::string& op,
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_EMBEDDING_BAG_EMBEDDING_BAG_CHECKS_H_

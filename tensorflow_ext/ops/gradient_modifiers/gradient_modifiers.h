@@ -3,8 +3,7 @@
 // The arithmetic of the gradient modifiers, for host, device and XLA, and one table row for each op
 // that has elementwise kernels (elementwise.h).
 
-#ifndef TENSORFLOW_EXT_OPS_GRADIENT_MODIFIERS_GRADIENT_MODIFIERS_H_
-#define TENSORFLOW_EXT_OPS_GRADIENT_MODIFIERS_GRADIENT_MODIFIERS_H_
+#pragma once
 
 #include "tensorflow_ext/kernels/elementary.h"
 #include "tensorflow_ext/kernels/elementwise.h"
@@ -118,5 +117,3 @@ struct RoundStraightThrough {
   OP("TfExt>SignStraightThrough", SignStraightThrough)         \
   OP("TfExt>SignStraightThroughGrad", SignStraightThroughGrad) \
   OP("TfExt>RoundStraightThrough", RoundStraightThrough)
-
-#endif  // TENSORFLOW_EXT_OPS_GRADIENT_MODIFIERS_GRADIENT_MODIFIERS_H_

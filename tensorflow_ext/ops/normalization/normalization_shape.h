@@ -4,8 +4,7 @@
 // and XLA lowerings share the error messages. Errors are InvalidArgument and name the op, the
 // argument, its value and what was expected.
 
-#ifndef TENSORFLOW_EXT_OPS_NORMALIZATION_NORMALIZATION_SHAPE_H_
-#define TENSORFLOW_EXT_OPS_NORMALIZATION_NORMALIZATION_SHAPE_H_
+#pragma once
 
 #include <string>
 
@@ -207,5 +206,3 @@ absl::Status ReadNormalizationGrad(const Shape& shape, RowDims* dims) {
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_NORMALIZATION_NORMALIZATION_SHAPE_H_

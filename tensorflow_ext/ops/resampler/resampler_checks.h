@@ -4,8 +4,7 @@
 // lowerings. Errors are InvalidArgument and name the op, the argument, its value and what was
 // expected. `op` is the op's name.
 
-#ifndef TENSORFLOW_EXT_OPS_RESAMPLER_RESAMPLER_CHECKS_H_
-#define TENSORFLOW_EXT_OPS_RESAMPLER_RESAMPLER_CHECKS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -73,5 +72,3 @@ inline absl::Status CheckResamplerGradients(const std::string& op,
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_RESAMPLER_RESAMPLER_CHECKS_H_

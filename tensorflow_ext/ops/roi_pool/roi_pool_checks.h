@@ -4,8 +4,7 @@
 // all ops over regions share (regions_checks.h). Each fills in its part of `dims`. `op` is the op's
 // name.
 
-#ifndef TENSORFLOW_EXT_OPS_ROI_POOL_ROI_POOL_CHECKS_H_
-#define TENSORFLOW_EXT_OPS_ROI_POOL_ROI_POOL_CHECKS_H_
+#pragma once
 
 #include <cstdint>
 #include <limits>
@@ -86,5 +85,3 @@ inline absl::Status ArgmaxError(const std::string& op, const RoiPoolDims& dims,
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_ROI_POOL_ROI_POOL_CHECKS_H_

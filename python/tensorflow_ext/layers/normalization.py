@@ -35,9 +35,6 @@ class _Normalization(SameShape):
         wide = self.compute_dtype == "float64"
         return tf.cast(inputs, tf.float64 if wide else tf.float32)
 
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "epsilon": self.epsilon}
-
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")
 class LayerNormalization(_Normalization):
@@ -112,19 +109,6 @@ class LayerNormalization(_Normalization):
         y = ops.layer_norm(x, gamma, beta, epsilon=self.epsilon).y
         return tf.cast(y, self.compute_dtype)
 
-    def get_config(self) -> dict[str, Any]:
-        return {
-            **super().get_config(),
-            "center": self.center,
-            "scale": self.scale,
-            "beta_initializer": keras.initializers.serialize(self.beta_initializer),
-            "gamma_initializer": keras.initializers.serialize(self.gamma_initializer),
-            "beta_regularizer": keras.regularizers.serialize(self.beta_regularizer),
-            "gamma_regularizer": keras.regularizers.serialize(self.gamma_regularizer),
-            "beta_constraint": keras.constraints.serialize(self.beta_constraint),
-            "gamma_constraint": keras.constraints.serialize(self.gamma_constraint),
-        }
-
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")
 class RmsNormalization(_Normalization):
@@ -170,11 +154,3 @@ class RmsNormalization(_Normalization):
         scale = tf.cast(self.scale, x.dtype)
         y = ops.rms_norm(x, scale, epsilon=self.epsilon).y
         return tf.cast(y, self.compute_dtype)
-
-    def get_config(self) -> dict[str, Any]:
-        return {
-            **super().get_config(),
-            "scale_initializer": keras.initializers.serialize(self.scale_initializer),
-            "scale_regularizer": keras.regularizers.serialize(self.scale_regularizer),
-            "scale_constraint": keras.constraints.serialize(self.scale_constraint),
-        }

@@ -24,12 +24,10 @@ namespace tensorflow_ext {
 
 using tensorflow::OpKernel;
 using tensorflow::OpKernelConstruction;
-using tensorflow::OpKernelContext;
 using tensorflow::Tensor;
 using tensorflow::TensorShape;
 using tensorflow::tstring;
 using tensorflow::shape_inference::InferenceContext;
-using tensorflow::shape_inference::ShapeHandle;
 
 namespace {
 
@@ -40,7 +38,7 @@ absl::Status InlineCallsShape(InferenceContext* c) {
   tensorflow::DataType type;
   TF_RETURN_IF_ERROR(c->GetAttr("T", &type));
   const bool is_string = type == tensorflow::DT_STRING;
-  ShapeHandle graph_def, outputs;
+  tensorflow::shape_inference::ShapeHandle graph_def, outputs;
   TF_RETURN_IF_ERROR(InferRank(c, kInlineCalls, "graph_def", 0, is_string ? 0 : 1,
                                is_string ? kScalar : kNames, &graph_def));
   TF_RETURN_IF_ERROR(InferRank(c, kInlineCalls, "outputs", 1, 1, kNames, &outputs));
@@ -116,7 +114,7 @@ class InlineCallsOp : public OpKernel {
  public:
   using OpKernel::OpKernel;
 
-  void Compute(OpKernelContext* context) override {
+  void Compute(tensorflow::OpKernelContext* context) override {
     const Tensor& graph_def = context->input(0);
     const Tensor& outputs = context->input(1);
     OP_REQUIRES_OK(context, CheckRank(kInlineCalls, "graph_def", graph_def.shape(), Bytes<T>::kRank,

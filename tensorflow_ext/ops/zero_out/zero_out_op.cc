@@ -8,9 +8,6 @@
 
 namespace tensorflow_ext {
 
-using tensorflow::shape_inference::DimensionHandle;
-using tensorflow::shape_inference::InferenceContext;
-
 REGISTER_OP("TfExt>ZeroOut")
     .Input("to_zero: T")
     .Output("zeroed: T")
@@ -30,9 +27,9 @@ REGISTER_OP("TfExt>ZeroOutWithIndex")
     .Output("zeroed: T")
     .Output("index: int32")
     .Attr(kNumericT)
-    .SetShapeFn([](InferenceContext* c) {
+    .SetShapeFn([](tensorflow::shape_inference::InferenceContext* c) {
       c->set_output(0, c->input(0));
-      const DimensionHandle size = c->NumElements(c->input(0));
+      const tensorflow::shape_inference::DimensionHandle size = c->NumElements(c->input(0));
       c->set_output(1, c->Vector(c->ValueKnown(size) ? c->MakeDim(c->Value(size) > 0 ? 1 : 0)
                                                      : c->UnknownDim()));
       return absl::OkStatus();

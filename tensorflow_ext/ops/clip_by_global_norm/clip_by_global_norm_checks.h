@@ -22,9 +22,7 @@ inline std::string ElementName(const char* name, int index) {
 // Reads clip_norm, a scalar >= 0 in host memory.
 inline absl::Status ReadClipNorm(const std::string& op, const tensorflow::Tensor& tensor,
                                  double* clip_norm) {
-  if (absl::Status s = CheckRank(op, "clip_norm", tensor.shape(), 0, kScalar); !s.ok()) {
-    return s;
-  }
+  TF_RETURN_IF_ERROR(CheckRank(op, "clip_norm", tensor.shape(), 0, kScalar));
   *clip_norm = HostScalar(tensor);
   if (*clip_norm >= 0) return absl::OkStatus();
   return absl::InvalidArgumentError(

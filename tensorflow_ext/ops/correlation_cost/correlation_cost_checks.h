@@ -103,8 +103,7 @@ struct CorrelationCostAttributes {
   absl::Status CheckGradients(const tensorflow::TensorShape& gradients,
                               const CorrelationCostDims& dims) const {
     tensorflow::TensorShape shape;
-    const absl::Status status = OutputShape(dims, &shape);
-    if (!status.ok()) return status;
+    TF_RETURN_IF_ERROR(OutputShape(dims, &shape));
     return CheckShapeOf(op, "gradients", gradients, "output of CorrelationCost", shape);
   }
 

@@ -59,8 +59,7 @@ inline absl::Status CheckBagGradients(const std::string& op,
                                       const tensorflow::TensorShape& gradients,
                                       const EmbeddingBagDims& dims) {
   tensorflow::TensorShape shape;
-  const absl::Status status = BagsShape(op, dims, &shape);
-  if (!status.ok()) return status;
+  TF_RETURN_IF_ERROR(BagsShape(op, dims, &shape));
   return CheckShapeOf(op, "gradients", gradients, "output of EmbeddingBag", shape);
 }
 

@@ -44,7 +44,7 @@ struct NormalizationGradArguments {
 template <typename Context>
 absl::Status CheckStatisticsType(Context* context, const char* op) {
   tensorflow::DataType type, statistics;
-  if (absl::Status s = context->GetAttr("T", &type); !s.ok()) return s;
+  TF_RETURN_IF_ERROR(context->GetAttr("T", &type));
   if (absl::Status s = context->GetAttr("U", &statistics); !s.ok()) return s;
   const tensorflow::DataType expected =
       type == tensorflow::DT_DOUBLE ? tensorflow::DT_DOUBLE : tensorflow::DT_FLOAT;
@@ -145,8 +145,7 @@ absl::Status NormalizationGradShape(tensorflow::shape_inference::InferenceContex
 inline absl::Status ReadRowDims(const std::string& op, const tensorflow::TensorShape& x,
                                 const char* name, const tensorflow::TensorShape& parameter,
                                 RowDims* dims) {
-  const absl::Status status = ReadRows(op, "x", x, dims);
-  if (!status.ok()) return status;
+  TF_RETURN_IF_ERROR(ReadRows(op, "x", x, dims));
   if (parameter.dims() != 1 || parameter.dim_size(0) != dims->size) {
     return ShapeError(
         op, name, parameter,

@@ -55,9 +55,7 @@ REGISTER_OP("TfExt>PruneByMagnitudeGrad")
     .SetShapeFn([](InferenceContext* c) {
       constexpr char kOp[] = "TfExt>PruneByMagnitudeGrad";
       ShapeHandle scalar;
-      if (absl::Status s = InferRank(c, kOp, "threshold", 2, 0, kScalar, &scalar); !s.ok()) {
-        return s;
-      }
+      TF_RETURN_IF_ERROR(InferRank(c, kOp, "threshold", 2, 0, kScalar, &scalar));
       return SameShape(kOp, c);
     })
     .Doc(R"doc(

@@ -17,15 +17,14 @@ class _Normalization(SameShape):
         super().__init__(**kwargs)
         self.epsilon = finite(self, "epsilon", epsilon, 0)
 
-    def _add_parameter(
-        self, name: str, input_shape: Shape, initializer: Any, regularizer: Any, constraint: Any
-    ) -> Any:
+    def _add_parameter(self, name: str, input_shape: Shape) -> Any:
+        """A weight, whose initializer, regularizer and constraint are arguments of the layer."""
         return self.add_weight(
             name=name,
             shape=(known_last(self, input_shape),),
-            initializer=initializer,
-            regularizer=regularizer,
-            constraint=constraint,
+            initializer=getattr(self, f"{name}_initializer"),
+            regularizer=getattr(self, f"{name}_regularizer"),
+            constraint=getattr(self, f"{name}_constraint"),
         )
 
     def _floating(self, inputs: tf.Tensor) -> tf.Tensor:
@@ -81,23 +80,8 @@ class LayerNormalization(_Normalization):
         self.gamma_constraint = keras.constraints.get(gamma_constraint)
 
     def build(self, input_shape: Shape) -> None:
-        self.gamma = self.beta = None
-        if self.scale:
-            self.gamma = self._add_parameter(
-                "gamma",
-                input_shape,
-                self.gamma_initializer,
-                self.gamma_regularizer,
-                self.gamma_constraint,
-            )
-        if self.center:
-            self.beta = self._add_parameter(
-                "beta",
-                input_shape,
-                self.beta_initializer,
-                self.beta_regularizer,
-                self.beta_constraint,
-            )
+        self.gamma = self._add_parameter("gamma", input_shape) if self.scale else None
+        self.beta = self._add_parameter("beta", input_shape) if self.center else None
         self.built = True
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
@@ -140,13 +124,7 @@ class RmsNormalization(_Normalization):
         self.scale_constraint = keras.constraints.get(scale_constraint)
 
     def build(self, input_shape: Shape) -> None:
-        self.scale = self._add_parameter(
-            "scale",
-            input_shape,
-            self.scale_initializer,
-            self.scale_regularizer,
-            self.scale_constraint,
-        )
+        self.scale = self._add_parameter("scale", input_shape)
         self.built = True
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:

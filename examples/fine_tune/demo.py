@@ -51,7 +51,7 @@ def train(
             keras_losses.append(loss)
             report("Keras", loss)
         model = folder / "model"
-        network.export(model, verbose=False)
+        fine_tune.export(network, model)
 
         training = fine_tune.Training(model)
         before = training.accuracy(data)

@@ -5,11 +5,12 @@
 same SavedModel and know no more about the model than it contains.
 """
 
+import functools
 import os
 import pathlib
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import keras
 import numpy as np
@@ -69,6 +70,8 @@ def make_model(seed: int = 0) -> keras.Model:
             keras.layers.MaxPooling2D(),
             keras.layers.Flatten(),
             keras.layers.Dense(64, activation="gelu"),
+            keras.layers.BatchNormalization(momentum=0.9),
+            keras.layers.Dropout(0.25),
             keras.layers.LayerNormalization(),
             keras.layers.Dense(10),
         ]
@@ -79,6 +82,21 @@ def make_model(seed: int = 0) -> keras.Model:
         jit_compile=False,
     )
     return model
+
+
+def export(model: keras.Model, folder: pathlib.Path) -> None:
+    """Exports a model with a signature for training, which `model.export` does not write.
+
+    Dropout drops, and BatchNormalization uses the statistics of the batch, only with
+    `training=True`.
+    """
+    archive = keras.export.ExportArchive()
+    archive.track(model)
+    # The first one is also the signature "serving_default".
+    for name, training in (("serve", False), ("train", True)):
+        function = functools.partial(model, training=training)
+        archive.add_endpoint(name, function, [keras.InputSpec("float32", (None, 64))])
+    archive.write_out(folder, verbose=False)
 
 
 def train_in_keras(model: keras.Model, x: np.ndarray, labels: np.ndarray) -> Iterator[float]:
@@ -98,21 +116,23 @@ class Training:
 
     def __init__(self, model: pathlib.Path, rate: float = RATE) -> None:
         self.model = tf.saved_model.load(str(model))
-        signature = self.model.signatures["serving_default"]
-        (self._input,) = signature.structured_input_signature[1]
-        (self._output,) = signature.structured_outputs
-        self._signature = signature
-        self.variables = signature.trainable_variables
+        self._serve = self.model.signatures["serving_default"]
+        self._train = self.model.signatures.get("train", self._serve)
+        self.variables = self._train.trainable_variables
         self._rate = rate
         self.step = tf.function(self._step, autograph=False)
 
-    def logits(self, x: tf.Tensor) -> tf.Tensor:
-        return self._signature(**{self._input: x})[self._output]
+    @staticmethod
+    def _logits(signature: Callable[..., dict[str, tf.Tensor]], x: tf.Tensor) -> tf.Tensor:
+        (argument,) = signature.structured_input_signature[1]
+        (logits,) = signature(**{argument: x}).values()
+        return logits
 
     def _step(self, x: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
         """Runs one step; returns the loss before it."""
         with tf.GradientTape() as tape:
-            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, self.logits(x))
+            logits = self._logits(self._train, x)
+            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
             loss = tf.reduce_mean(losses)
         gradients = tape.gradient(loss, self.variables)
         for variable, gradient in zip(self.variables, gradients, strict=True):
@@ -123,7 +143,7 @@ class Training:
 
     def accuracy(self, data: Data) -> float:
         """The accuracy on the test set."""
-        found = np.argmax(self.logits(tf.constant(data.test_x)), axis=1)
+        found = np.argmax(self._logits(self._serve, tf.constant(data.test_x)), axis=1)
         return float(np.mean(found == data.test_labels))
 
 

@@ -34,6 +34,7 @@ _C_HEADERS = (
     "gradient/formula_api.h",
     "saved_model/describe_meta_graph.h",
     "saved_model/use_model_gradients.h",
+    "tape/tape.h",
     "version.h",
 )
 _CPP_HEADERS = (

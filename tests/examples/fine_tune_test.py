@@ -24,7 +24,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     folder = tmp_path_factory.mktemp("exported") / "model"
-    fine_tune.make_model().export(folder, verbose=False)
+    fine_tune.export(fine_tune.make_model(), folder)
     return folder
 
 
@@ -37,33 +37,39 @@ def _train(training: fine_tune.Training, data: fine_tune.Data) -> list[float]:
 
 
 @pytest.fixture(scope="module")
-def python(exported: pathlib.Path) -> tuple[list[float], dict[str, np.ndarray]]:
+def python(exported: pathlib.Path) -> tuple[list[float], list[np.ndarray]]:
     """Python's losses, and its variables afterwards."""
     training = fine_tune.Training(exported)
+    before = [v.numpy() for v in training.model.variables]
     losses = _train(training, fine_tune.Data(STEPS))
-    return losses, {v.name: v.numpy() for v in training.variables}
+    after = [v.numpy() for v in training.model.variables]
+    # The moving averages and the state of the dropout's generator change, too.
+    assert len(after) == len(training.variables) + 3
+    assert not any(np.array_equal(*values) for values in zip(before, after, strict=True))
+    return losses, after
 
 
-# C and C++ are told how to treat the model's calls of functions. Other languages differentiate the
-# model as it is.
-_WAYS = [
-    (language, options)
-    for language in fine_tune.PROGRAMS
-    for options in ([[], ["calls"]] if language in ("C++", "C") else [[]])
-]
+_Way = tuple[str, list[str]]
+_INLINED: list[_Way] = [(language, []) for language in fine_tune.PROGRAMS]
 
 
-@pytest.mark.parametrize(
-    ("language", "options"), _WAYS, ids=lambda x: x if isinstance(x, str) else "".join(x)
-)
+def _ways(ways: list[_Way]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize(
+        ("language", "options"), ways, ids=lambda x: x if isinstance(x, str) else "".join(x)
+    )
+
+
+# C++ makes its session last, so it also trains with the model's calls.
+@_ways([*_INLINED, ("C++", ["calls"])])
 def test_trains_as_python_does(
     language: str,
     options: list[str],
     exported: pathlib.Path,
     data: pathlib.Path,
-    python: tuple[list[float], dict[str, np.ndarray]],
+    python: tuple[list[float], list[np.ndarray]],
     tmp_path: pathlib.Path,
 ) -> None:
+    """With Dropout, whose draws depend only on a variable, and BatchNormalization."""
     model = tmp_path / "model"
     shutil.copytree(exported, model)
     expected, variables = python
@@ -75,20 +81,27 @@ def test_trains_as_python_does(
 
     # Python loads the checkpoint that the model's own saver wrote.
     loaded = fine_tune.Training(model)
-    assert {v.name for v in loaded.variables} == variables.keys()
-    for variable in loaded.variables:
-        value = variables[variable.name]
+    for variable, value in zip(loaded.model.variables, variables, strict=True):
         scale = np.abs(value).max()
         np.testing.assert_allclose(variable.numpy(), value, 0, TOLERANCE * scale)
 
 
-@pytest.mark.parametrize("language", fine_tune.PROGRAMS)
-def test_leaves_fixed_variables_alone(language: str, tmp_path: pathlib.Path) -> None:
+def test_calls_that_draw_are_refused(exported: pathlib.Path, data: pathlib.Path) -> None:
+    with pytest.raises(RuntimeError, match="TfExt_InlineCalls in C or the op TfExt>InlineCalls"):
+        list(fine_tune.train_in_program("C", exported, data, ["calls"]))
+
+
+@_ways([*_INLINED, ("C", ["calls"])])
+def test_keras_export_has_no_training_mode(
+    language: str, options: list[str], tmp_path: pathlib.Path
+) -> None:
+    """Dropout drops nothing, and BatchNormalization keeps its averages."""
     network = keras.Sequential(
         [
             keras.Input((64,)),
             keras.layers.Dense(16, activation="silu"),  # brings a gradient of its own
             keras.layers.BatchNormalization(),
+            keras.layers.Dropout(0.5),
             keras.layers.Dense(10),
         ]
     )
@@ -97,13 +110,16 @@ def test_leaves_fixed_variables_alone(language: str, tmp_path: pathlib.Path) -> 
     network.export(tmp_path / "model", verbose=False)
     data.write(tmp_path)
     training = fine_tune.Training(tmp_path / "model")
+    fixed = [v.numpy() for v in training.model.variables if not v.trainable]
     expected = _train(training, data)
-    losses = list(fine_tune.train_in_program(language, tmp_path / "model", tmp_path))
+    losses = list(fine_tune.train_in_program(language, tmp_path / "model", tmp_path, options))
     np.testing.assert_allclose(losses, expected, rtol=TOLERANCE, atol=0)
     loaded = fine_tune.Training(tmp_path / "model")
-    assert len(loaded.model.variables) == 8 > len(loaded.variables) == 6
     for variable, value in zip(loaded.model.variables, training.model.variables, strict=True):
         np.testing.assert_allclose(variable, value, rtol=1e-4, atol=1e-6)
+    same = [v.numpy() for v in loaded.model.variables if not v.trainable]
+    assert len(same) >= 2
+    np.testing.assert_equal(same, fixed)
 
 
 @pytest.mark.parametrize("language", fine_tune.PROGRAMS)

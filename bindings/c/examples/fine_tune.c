@@ -77,7 +77,7 @@ static void ReadShape(FineTune* t, const char* text) {
 }
 
 /* A line of TfExt_DescribeMetaGraph, cut into its fields. */
-static void ReadLine(FineTune* t, char** field, int fields) {
+static void ReadLine(FineTune* t, const char* signature, char** field, int fields) {
   if (fields == 3 && strcmp(field[0], "saver") == 0) {
     if (strcmp(field[1], "filename") == 0) {
       t->saver_filename = Tensor(t, field[2]);
@@ -87,7 +87,7 @@ static void ReadLine(FineTune* t, char** field, int fields) {
     } else if (strcmp(field[1], "save") == 0) {
       t->saver_save = Tensor(t, field[2]);
     }
-  } else if (fields == 7 && strcmp(field[1], "serving_default") == 0) {
+  } else if (fields == 7 && strcmp(field[1], signature) == 0) {
     if (strcmp(field[2], "input") == 0) {
       Require(t->input.oper == NULL && strcmp(field[5], "float") == 0,
               "expected a signature with one input, of floats");
@@ -112,19 +112,20 @@ static void ReadDescription(FineTune* t, const TF_Buffer* meta_graph) {
   memcpy(text, lines->data, lines->length);
   text[lines->length] = '\0';
   TF_DeleteBuffer(lines);
+  const bool has_train = strstr(text, "signature\ttrain\t") != NULL;
   char* rest = text;
   char* line;
   while ((line = strsep(&rest, "\n")) != NULL) {
     char* field[7];
     int fields = 0;
     while (fields < 7 && line != NULL) field[fields++] = strsep(&line, "\t");
-    ReadLine(t, field, fields);
+    ReadLine(t, has_train ? "train" : "serving_default", field, fields);
   }
   free(text);
   Require(t->input.oper != NULL && t->logits.oper != NULL && t->num_variables > 0 &&
               t->saver_filename.oper != NULL && t->saver_save.oper != NULL,
-          "expected a model with a signature serving_default, trainable "
-          "variables and a saver");
+          "expected a model with a signature train or serving_default, trainable variables and a "
+          "saver");
 }
 
 /* --- Additions to the model's graph ---------------------------------------*/

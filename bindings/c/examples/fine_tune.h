@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Trains a SavedModel further: a classifier whose signature "serving_default" has one float input
- * and returns logits. An error ends the process with a message.
+ * Trains a SavedModel further: a classifier whose signature "train", or "serving_default" if there
+ * is none, has one float input and returns logits. An error ends the process with a message.
  */
 #pragma once
 

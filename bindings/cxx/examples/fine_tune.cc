@@ -14,6 +14,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,8 +59,7 @@ class FineTune {
     }
     Output logits;
     TF_RETURN_IF_ERROR(ReadSignature(scope, &logits));
-    const std::vector<Output> variables = TrainableVariables(logits);
-    FindCopies(*scope.graph(), variables);
+    const std::vector<Output> variables = FindVariables(*scope.graph(), logits);
     if (inlined) {
       std::vector<Output> bodies;
       TF_RETURN_IF_ERROR(tensorflow_ext::InlineCalls(scope, {logits}, &bodies));
@@ -109,11 +109,12 @@ class FineTune {
 
   absl::Status ReadSignature(const Scope& scope, Output* logits) {
     const auto& signatures = meta_graph_.signature_def();
-    const auto found = signatures.find("serving_default");
+    auto found = signatures.find("train");
+    if (found == signatures.end()) found = signatures.find("serving_default");
     if (found == signatures.end() || found->second.inputs_size() != 1 ||
         found->second.outputs_size() != 1) {
       return absl::InvalidArgumentError(
-          "expected a signature serving_default with one input and one output");
+          "expected a signature train or serving_default with one input and one output");
     }
     input_ = found->second.inputs().begin()->second;
     const tensorflow::TensorId id =
@@ -128,38 +129,39 @@ class FineTune {
     return absl::OkStatus();
   }
 
-  // The handles of variables that the signature's call captures and that Python saved as trainable.
-  std::vector<Output> TrainableVariables(const Output& logits) {
+  // Finds the variables that the signature's call captures, and the handles of those that Python
+  // saved as trainable.
+  std::vector<Output> FindVariables(const tensorflow::Graph& graph, const Output& logits) {
     const auto& objects = meta_graph_.object_graph_def();
     tensorflow::Node* call = logits.node();
-    std::vector<Output> variables;
+    std::vector<Output> trainable;
+    std::set<const tensorflow::Node*> variables;
     const auto function = objects.concrete_functions().find(
         call->attrs().Find("f") ? call->attrs().Find("f")->func().name() : "");
-    if (function == objects.concrete_functions().end()) return variables;
+    if (function == objects.concrete_functions().end()) return trainable;
     const auto& captured = function->second.bound_inputs();
     for (int i = 0; i < captured.size(); ++i) {
+      const auto& object = objects.nodes(captured[i]);
       const tensorflow::Edge* edge = nullptr;
       const int input = call->num_inputs() - captured.size() + i;
-      if (!objects.nodes(captured[i]).variable().trainable() ||
-          !call->input_edge(input, &edge).ok()) {
-        continue;
-      }
-      variables.emplace_back(edge->src(), edge->src_output());
+      if (!object.has_variable() || !call->input_edge(input, &edge).ok()) continue;
+      variables.insert(edge->src());
+      if (object.variable().trainable()) trainable.emplace_back(edge->src(), edge->src_output());
     }
-    return variables;
+    FindCopies(graph, variables);
+    return trainable;
   }
 
   // Keras exports each variable twice: the signatures use one copy, and Python reads the other when
   // it loads the model. Nodes of the graph assign the first to the second.
-  void FindCopies(const tensorflow::Graph& graph, const std::vector<Output>& variables) {
+  void FindCopies(const tensorflow::Graph& graph,
+                  const std::set<const tensorflow::Node*>& variables) {
     for (const tensorflow::Node* assign : graph.op_nodes()) {
       const tensorflow::Node *read = nullptr, *source = nullptr;
-      if (assign->type_string() != "AssignVariableOp" || !assign->input_node(1, &read).ok() ||
-          read->type_string() != "ReadVariableOp" || !read->input_node(0, &source).ok()) {
-        continue;
-      }
-      for (const Output& variable : variables) {
-        if (variable.node() == source) copies_.push_back(assign->name());
+      if (assign->type_string() == "AssignVariableOp" && assign->input_node(1, &read).ok() &&
+          read->type_string() == "ReadVariableOp" && read->input_node(0, &source).ok() &&
+          variables.count(source) > 0) {
+        copies_.push_back(assign->name());
       }
     }
   }

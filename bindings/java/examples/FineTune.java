@@ -16,6 +16,7 @@ import org.tensorflow.Output;
 import org.tensorflow.Result;
 import org.tensorflow.SavedModelBundle;
 import org.tensorflow.Session;
+import org.tensorflow.ndarray.NdArrays;
 import org.tensorflow.ndarray.Shape;
 import org.tensorflow.ndarray.buffer.DataBuffers;
 import org.tensorflow.op.Op;
@@ -25,13 +26,14 @@ import org.tensorflow.types.TFloat32;
 import org.tensorflow.types.TInt32;
 import org.tensorflow.types.TString;
 import org.tensorflowext.TensorFlowExt;
+import org.tensorflowext.op.InlineCalls;
 import org.tensorflowext.op.TfExtOps;
 
 /**
- * Trains a {@code keras.Model.export} further: {@code fine_tune MODEL DATA BATCH RATE}.
+ * Trains a SavedModel further: {@code fine_tune MODEL DATA BATCH RATE}.
  *
- * <p>MODEL is the folder of a classifier with one float input and logits; its variables are
- * overwritten at the end. DATA is a folder with the training data of all steps as raw values: x,
+ * <p>MODEL is the folder of a classifier whose signature "train", or "serving_default" if there is
+ * none, has one float input and returns logits; its variables are overwritten at the end. DATA is a folder with the training data of all steps as raw values: x,
  * floats, and labels, 32-bit integers. BATCH is the number of examples per step, RATE the learning
  * rate. Prints the loss of each step.
  */
@@ -55,7 +57,11 @@ public final class FineTune {
       throws InvalidProtocolBufferException {
     graph = model.graph();
     session = model.session();
-    read(folder);
+    try (EagerSession eager = EagerSession.create()) {
+      Ops tf = Ops.create(eager);
+      read(folder, tf);
+      inlineCalls(tf);
+    }
     Ops tf = Ops.create(graph);
     labels = tf.placeholder(TInt32.class);
     Operand<TFloat32> losses = tf.nn.sparseSoftmaxCrossEntropyWithLogits(logits, labels).loss();
@@ -72,30 +78,35 @@ public final class FineTune {
   }
 
   /**
-   * Makes the graph use the gradients that the model brings, and finds the signature
-   * "serving_default", its trainable variables and the saver.
+   * Makes the graph use the gradients that the model brings, and finds its signature, the trainable
+   * variables and the saver.
    */
-  private void read(String folder) throws InvalidProtocolBufferException {
-    try (EagerSession eager = EagerSession.create()) {
-      Ops tf = Ops.create(eager);
-      TString gradients =
-          TfExtOps.create(tf).savedModelGradients(tf.constant(folder)).graphDef().asTensor();
-      graph.importGraphDef(GraphDef.parseFrom(gradients.asBytes().getObject()));
-      TString lines =
-          TfExtOps.create(tf).describeSavedModel(tf.constant(folder)).lines().asTensor();
-      lines.scalars().forEach(line -> readLine(line.getObject().split("\t", -1)));
-    }
+  private void read(String folder, Ops tf) throws InvalidProtocolBufferException {
+    TString gradients =
+        TfExtOps.create(tf).savedModelGradients(tf.constant(folder)).graphDef().asTensor();
+    graph.importGraphDef(GraphDef.parseFrom(gradients.asBytes().getObject()));
+    TString found = TfExtOps.create(tf).describeSavedModel(tf.constant(folder)).lines().asTensor();
+    List<String> lines = new ArrayList<>();
+    found.scalars().forEach(line -> lines.add(line.getObject()));
+    boolean hasTrain = lines.stream().anyMatch(line -> line.startsWith("signature\ttrain\t"));
+    String signature = "signature " + (hasTrain ? "train" : "serving_default");
+    lines.forEach(line -> readLine(line.split("\t", -1), signature));
     require(
         input != null && logits != null && !variables.isEmpty() && saverSave != null,
-        "expected a model with a signature serving_default, trainable variables and a saver");
+        "expected a model with a signature train or serving_default, trainable variables and a"
+            + " saver");
   }
 
-  private void readLine(String[] field) {
-    switch (String.join(" ", List.of(field).subList(0, field.length == 3 ? 2 : 3))) {
-      case "saver filename" -> saverFilename = graph.outputOrThrow(field[2]);
-      case "saver copy" -> saverCopies.add(field[2]);
-      case "saver save" -> saverSave = graph.outputOrThrow(field[2]);
-      case "signature serving_default input" -> {
+  private void readLine(String[] field, String signature) {
+    boolean saver = field[0].equals("saver");
+    if (!saver && !(field[0] + " " + field[1]).equals(signature)) {
+      return;
+    }
+    switch (saver ? field[1] : field[2]) {
+      case "filename" -> saverFilename = graph.outputOrThrow(field[2]);
+      case "copy" -> saverCopies.add(field[2]);
+      case "save" -> saverSave = graph.outputOrThrow(field[2]);
+      case "input" -> {
         require(
             input == null && field[5].equals("float"),
             "expected a signature with one input, of floats");
@@ -105,17 +116,42 @@ public final class FineTune {
             !example.hasUnknownDimension(),
             "expected an input whose only unknown size is the batch");
       }
-      case "signature serving_default output" -> {
+      case "output" -> {
         require(logits == null, "expected a signature with one output");
         logits = graph.outputOrThrow(field[4]).expect(TFloat32.class);
       }
-      case "signature serving_default variable" -> {
+      case "variable" -> {
         if (field[6].equals("trainable")) {
           variables.add(graph.outputOrThrow(field[3] + ":0"));
         }
       }
-      default -> {} // Another signature.
+      default -> {} // "restore" of the saver.
     }
+  }
+
+  /**
+   * Adds a copy of the model's nodes to the graph, in which plain nodes replace the calls of
+   * functions, and uses it from now on. A copied variable is the same one to the session, because
+   * sessions know variables by the attribute "shared_name".
+   */
+  private void inlineCalls(Ops tf) throws InvalidProtocolBufferException {
+    GraphDef model = graph.toGraphDef();
+    TString bytes = TString.tensorOfBytes(NdArrays.scalarOfObject(model.toByteArray()));
+    InlineCalls<TString> copy =
+        TfExtOps.create(tf).inlineCalls(tf.constantOf(bytes), tf.array(name(logits)));
+    byte[] nodes = copy.nodes().asTensor().asBytes().getObject();
+    graph.importGraphDef(model.toBuilder().mergeFrom(nodes).build(), "inlined");
+    logits = copied(copy.inlined().asTensor().getObject(0)).expect(TFloat32.class);
+    input = copied(name(input)).expect(TFloat32.class);
+    variables.replaceAll(variable -> copied(name(variable)));
+  }
+
+  private Output<?> copied(String name) {
+    return graph.outputOrThrow("inlined/" + name);
+  }
+
+  private static String name(Output<?> tensor) {
+    return tensor.op().name() + ":" + tensor.index();
   }
 
   /** Runs one step; returns the loss before it. */

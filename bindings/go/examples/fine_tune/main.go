@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command fine_tune trains a SavedModel further, such as one that keras.Model.export
-// wrote.
+// Command fine_tune trains a SavedModel further, such as one that Keras exported. It trains the
+// signature "train" if there is one, and otherwise "serving_default".
 //
 //	fine_tune MODEL DATA BATCH RATE
 //
@@ -45,12 +45,10 @@ type info struct {
 	gradients []byte   // the model's own gradients (tf.custom_gradient), for Graph.Import
 }
 
-// read returns the info of the model in a folder.
-func read(folder string) (*info, error) {
+// compute runs a graph of its own, which add builds, and returns two tensors of it.
+func compute(add func(scope *op.Scope) (tf.Output, tf.Output)) ([]*tf.Tensor, error) {
 	scope := op.NewScope()
-	directory := op.Const(scope, folder)
-	lines := tfext.DescribeSavedModel(scope, directory)
-	gradients := tfext.SavedModelGradients(scope, directory)
+	first, second := add(scope)
 	graph, err := scope.Finalize()
 	if err != nil {
 		return nil, err
@@ -60,7 +58,17 @@ func read(folder string) (*info, error) {
 		return nil, err
 	}
 	defer session.Close()
-	results, err := session.Run(nil, []tf.Output{lines, gradients}, nil)
+	return session.Run(nil, []tf.Output{first, second}, nil)
+}
+
+// read returns the info of the model in a folder.
+func read(folder string) (*info, error) {
+	results, err := compute(func(scope *op.Scope) (tf.Output, tf.Output) {
+		directory := op.Const(scope, folder)
+		lines := tfext.DescribeSavedModel(scope, directory)
+		gradients := tfext.SavedModelGradients(scope, directory)
+		return lines, gradients
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +89,12 @@ func load(folder string) (*model, error) {
 		return nil, err
 	}
 	m := &model{SavedModel: loaded}
+	signature := "serving_default"
+	for _, line := range found.lines {
+		if strings.HasPrefix(line, "signature\ttrain\t") {
+			signature = "train"
+		}
+	}
 	for _, line := range found.lines {
 		field := strings.Split(line, "\t")
 		switch {
@@ -90,7 +104,7 @@ func load(folder string) (*model, error) {
 			m.copies = append(m.copies, m.Graph.Operation(field[2]))
 		case field[0] == "saver" && field[1] == "save":
 			m.save = m.tensor(field[2])
-		case field[0] != "signature" || field[1] != "serving_default":
+		case field[0] != "signature" || field[1] != signature:
 		case field[2] == "input" && field[5] == "float" && m.input.Op == nil:
 			m.input = m.tensor(field[4])
 			if m.example, err = exampleShape(field[6]); err != nil {
@@ -105,9 +119,41 @@ func load(folder string) (*model, error) {
 		}
 	}
 	if m.input.Op == nil || m.logits.Op == nil || m.save.Op == nil || len(m.variables) == 0 {
-		return nil, errors.New("expected a model with a signature serving_default, trainable variables and a saver")
+		return nil, errors.New("expected a model with a signature train or serving_default, trainable variables and a saver")
 	}
-	return m, nil
+	return m, m.inlineCalls()
+}
+
+// inlineCalls adds a copy of the model's nodes to the graph, in which plain nodes replace the
+// calls of functions, and uses it from now on. A copied variable is the same one to the session,
+// because sessions know variables by the attribute shared_name.
+func (m *model) inlineCalls() error {
+	var graphDef bytes.Buffer
+	if _, err := m.Graph.WriteTo(&graphDef); err != nil {
+		return err
+	}
+	results, err := compute(func(scope *op.Scope) (tf.Output, tf.Output) {
+		outputs := op.Const(scope.SubScope("outputs"), []string{name(m.logits)})
+		return tfext.InlineCalls(scope, op.Const(scope, graphDef.String()), outputs)
+	})
+	if err != nil {
+		return err
+	}
+	nodes, inlined := results[0].Value().(string), results[1].Value().([]string)
+	// The bytes of two messages are those of one that has the nodes of both.
+	if err := m.Graph.Import(append(graphDef.Bytes(), nodes...), "inlined"); err != nil {
+		return err
+	}
+	m.input, m.logits = m.tensor("inlined/"+name(m.input)), m.tensor("inlined/"+inlined[0])
+	for i, variable := range m.variables {
+		m.variables[i] = m.tensor("inlined/" + name(variable))
+	}
+	return nil
+}
+
+// name returns the name of a tensor, "node:index".
+func name(tensor tf.Output) string {
+	return fmt.Sprintf("%s:%d", tensor.Op.Name(), tensor.Index)
 }
 
 // tensor returns the tensor "node:index", or the first output of "node".

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Trains a SavedModel further: a classifier whose signature "serving_default" has one
-//! float input and returns logits.
+//! Trains a SavedModel further: a classifier whose signature "train", or "serving_default" if
+//! there is none, has one float input and returns logits.
 //!
 //!   fine_tune MODEL DATA BATCH RATE
 //!
@@ -21,7 +21,7 @@ use std::{env, fs};
 
 use tensorflow::{
     DataType, Graph, ImportGraphDefOptions, Library, Operation, Output, OutputName,
-    SavedModelBundle, Scope, Session, SessionOptions, SessionRunArgs, Tensor, ops,
+    SavedModelBundle, Scope, Session, SessionOptions, SessionRunArgs, Tensor, TensorType, ops,
 };
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -45,64 +45,70 @@ fn find(graph: &Graph, name: &str) -> Result<Output> {
     Ok(Output { operation, index })
 }
 
-/// The lines that `TfExt>DescribeSavedModel` returns.
-fn describe(folder: &str) -> Result<Tensor<String>> {
-    let mut scope = Scope::new_root_scope();
-    let directory = ops::constant(folder.to_string(), &mut scope)?;
-    let lines = tensorflow_ext::describe_saved_model(directory, &mut scope)?;
+/// Runs a graph of its own, and returns two tensors of it.
+fn compute<A: TensorType, B: TensorType>(
+    scope: &Scope,
+    first: Output,
+    second: Output,
+) -> Result<(Tensor<A>, Tensor<B>)> {
     let session = Session::new(&SessionOptions::new(), &scope.graph())?;
     let mut args = SessionRunArgs::new();
-    let token = args.request_fetch(&lines, 0);
+    let first = args.request_fetch(&first.operation, first.index);
+    let second = args.request_fetch(&second.operation, second.index);
     session.run(&mut args)?;
-    Ok(args.fetch(token)?)
+    Ok((args.fetch(first)?, args.fetch(second)?))
 }
 
-/// The gradients that the model brings (`tf.custom_gradient`), as a serialized GraphDef.
-fn model_gradients(folder: &str) -> Result<Tensor<u8>> {
+/// The lines that `TfExt>DescribeSavedModel` returns, and the gradients that the model brings
+/// (`tf.custom_gradient`) as a serialized GraphDef.
+fn describe(folder: &str) -> Result<(Tensor<String>, Tensor<u8>)> {
     let mut scope = Scope::new_root_scope();
     let directory = ops::constant(folder.to_string(), &mut scope)?;
+    let lines = tensorflow_ext::describe_saved_model(directory.clone(), &mut scope)?;
     let graph_def = tensorflow_ext::saved_model_gradients(directory, &mut scope)?;
     // The crate's strings are UTF-8, which a serialized GraphDef is not.
     let bytes = ops::DecodeRaw::new()
         .out_type(DataType::UInt8)
         .build(graph_def, &mut scope)?;
-    let session = Session::new(&SessionOptions::new(), &scope.graph())?;
-    let mut args = SessionRunArgs::new();
-    let token = args.request_fetch(&bytes, 0);
-    session.run(&mut args)?;
-    Ok(args.fetch(token)?)
+    compute(&scope, lines.into(), bytes.into())
+}
+
+/// The nodes that compute `output` without calls of functions, as a serialized GraphDef, and the
+/// name of the tensor that replaces it.
+fn inlined(graph_def: &[u8], output: &Output) -> Result<(Tensor<u8>, Tensor<String>)> {
+    let mut scope = Scope::new_root_scope();
+    let graph_def = ops::constant(graph_def, &mut scope)?;
+    let outputs = ops::constant([output.name()?.to_string()], &mut scope)?;
+    let copy = tensorflow_ext::InlineCalls::new().build_instance(graph_def, outputs, &mut scope)?;
+    compute(&scope, copy.nodes(), copy.inlined())
 }
 
 impl Model {
-    fn read(folder: &str, graph: &Graph) -> Result<Model> {
+    /// Reads a model whose nodes are in the graph, and makes the graph use its gradients.
+    fn read(folder: &str, graph: &mut Graph) -> Result<Model> {
         let (mut inputs, mut outputs, mut variables) = (vec![], vec![], vec![]);
         let (mut filename, mut copies, mut save) = (None, vec![], None);
-        let lines = describe(folder)?;
+        let (lines, gradients) = describe(folder)?;
+        graph.import_graph_def(&gradients, &ImportGraphDefOptions::new())?;
+        let has_train = lines
+            .iter()
+            .any(|line| line.starts_with("signature\ttrain\t"));
+        let signature = if has_train {
+            "train"
+        } else {
+            "serving_default"
+        };
         for line in lines.iter() {
             let fields: Vec<&str> = line.split('\t').collect();
             match fields[..] {
-                [
-                    "signature",
-                    "serving_default",
-                    "input",
-                    _,
-                    name,
-                    "float",
-                    shape,
-                ] => {
+                ["signature", owner, ..] if owner != signature => {}
+                ["signature", _, "input", _, name, "float", shape] => {
                     inputs.push((find(graph, name)?, shape));
                 }
-                ["signature", "serving_default", "output", _, name, ..] => {
+                ["signature", _, "output", _, name, ..] => {
                     outputs.push(find(graph, name)?);
                 }
-                [
-                    "signature",
-                    "serving_default",
-                    "variable",
-                    name,
-                    ..,
-                    "trainable",
-                ] => {
+                ["signature", _, "variable", name, .., "trainable"] => {
                     variables.push(find(graph, name)?);
                 }
                 ["saver", "filename", name] => filename = Some(find(graph, name)?),
@@ -130,6 +136,24 @@ impl Model {
             saver_copies: copies,
             saver_save: save.ok_or("expected a model with a saver")?,
         })
+    }
+
+    /// Adds a copy of the model's nodes to the graph, in which plain nodes replace the calls of
+    /// functions, and uses it from now on. A copied variable is the same one to the session,
+    /// because sessions know variables by the attribute `shared_name`.
+    fn inline_calls(&mut self, graph: &mut Graph) -> Result<()> {
+        let mut graph_def = graph.graph_def()?;
+        let (nodes, inlined) = inlined(&graph_def, &self.logits)?;
+        // The bytes of two messages are those of one that has the nodes of both.
+        graph_def.extend_from_slice(&nodes);
+        let mut options = ImportGraphDefOptions::new();
+        options.set_prefix("inlined")?;
+        graph.import_graph_def(&graph_def, &options)?;
+        self.logits = find(graph, &format!("inlined/{}", inlined[0]))?;
+        for tensor in self.variables.iter_mut().chain([&mut self.input]) {
+            *tensor = find(graph, &format!("inlined/{}", tensor.name()?))?;
+        }
+        Ok(())
     }
 }
 
@@ -206,11 +230,9 @@ fn fine_tune(folder: &str, data: &Path, batch: &str, rate: &str) -> Result<()> {
     let mut root = Scope::new_root_scope();
     let options = SessionOptions::new();
     let bundle = SavedModelBundle::load(&options, ["serve"], &mut root.graph_mut(), folder)?;
-    let gradients = model_gradients(folder)?;
-    root.graph_mut()
-        .import_graph_def(&gradients, &ImportGraphDefOptions::new())?;
     let session = bundle.session;
-    let model = Model::read(folder, &root.graph())?;
+    let mut model = Model::read(folder, &mut root.graph_mut())?;
+    model.inline_calls(&mut root.graph_mut())?;
     let scope = &mut root.new_sub_scope("fine_tune");
     let step = add_step(&model, rate, scope)?;
 

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tensorflow_ext/tape/recording.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+
+namespace tensorflow_ext {
+
+void Recording::Add(RecordPtr record) {
+  const int64_t number = next_++;
+  for (const TensorId id : record->inputs) {
+    if (Watches(id)) ++uses_[id];
+  }
+  for (const TensorId id : record->outputs) {
+    if (id == 0) continue;
+    makers_[id] = number;
+    uses_[id] = 1;
+  }
+  records_.emplace(number, std::move(record));
+}
+
+void Recording::Forget(TensorId id, std::vector<RecordPtr>* removed) {
+  watched_.erase(id);
+  std::vector<TensorId> unused = {id};
+  while (!unused.empty()) {
+    const TensorId last = unused.back();
+    unused.pop_back();
+    const auto uses = uses_.find(last);
+    if (uses == uses_.end() || --uses->second > 0) continue;
+    uses_.erase(uses);
+    const auto maker = makers_.find(last);
+    if (maker == makers_.end()) continue;
+    const auto record = records_.find(maker->second);
+    makers_.erase(maker);
+    const std::vector<TensorId>& outputs = record->second->outputs;
+    if (absl::c_any_of(outputs, [&](TensorId output) { return makers_.count(output) > 0; })) {
+      continue;
+    }
+    for (const TensorId input : record->second->inputs) {
+      if (input != 0) unused.push_back(input);
+    }
+    removed->push_back(std::move(record->second));
+    records_.erase(record);
+  }
+}
+
+std::vector<RecordPtr> Recording::Between(const absl::flat_hash_set<TensorId>& x,
+                                          const std::vector<TensorId>& y) const {
+  // Inputs have lower numbers than outputs, so the numbers order the records.
+  std::set<int64_t> leading;
+  std::vector<TensorId> open(y);
+  while (!open.empty()) {
+    const auto maker = makers_.find(open.back());
+    open.pop_back();
+    if (maker == makers_.end() || !leading.insert(maker->second).second) continue;
+    const Record& record = *records_.at(maker->second);
+    open.insert(open.end(), record.inputs.begin(), record.inputs.end());
+  }
+  std::vector<RecordPtr> between;
+  absl::flat_hash_set<TensorId> reached(x);
+  for (const int64_t number : leading) {
+    const RecordPtr& record = records_.at(number);
+    if (!absl::c_any_of(record->inputs, [&](TensorId id) { return reached.count(id) > 0; })) {
+      continue;
+    }
+    for (const TensorId output : record->outputs) {
+      if (output != 0) reached.insert(output);
+    }
+    between.push_back(record);
+  }
+  std::reverse(between.begin(), between.end());
+  return between;
+}
+
+void Recording::TakeAll(std::vector<RecordPtr>* removed) {
+  for (auto& [number, record] : records_) removed->push_back(std::move(record));
+  records_.clear();
+  makers_.clear();
+  uses_.clear();
+  watched_.clear();
+}
+
+}  // namespace tensorflow_ext

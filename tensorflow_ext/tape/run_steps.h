@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs the steps of a plan as eager ops.
+
+#ifndef TENSORFLOW_EXT_TAPE_RUN_STEPS_H_
+#define TENSORFLOW_EXT_TAPE_RUN_STEPS_H_
+
+#include <functional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tensorflow_ext/tape/eager_plan.h"
+
+namespace tensorflow_ext {
+
+// Runs one op. `outputs` receives `num_outputs` tensors.
+absl::Status RunOp(tensorflow::EagerContext* context, const tensorflow::AttrBuilder& attrs,
+                   const std::string& device, const std::vector<tensorflow::TensorHandle*>& inputs,
+                   int num_outputs, std::vector<HandlePtr>* outputs);
+
+// Runs an op with one output. `attrs` are the op's types and the like.
+absl::StatusOr<HandlePtr> RunOp(
+    tensorflow::EagerContext* context, const char* op, const std::string& device,
+    const std::vector<tensorflow::TensorHandle*>& inputs,
+    const std::vector<std::pair<const char*, tensorflow::AttrValue>>& attrs);
+
+// Runs steps in order. `find` gives the tensors that are no outputs of steps. `needed`: whether to
+// run each step; empty means all. The outputs of step i are in (*values)[i], unless a later step of
+// those was the last to use them.
+absl::Status RunSteps(tensorflow::EagerContext* context, const std::vector<EagerStep>& steps,
+                      const std::vector<bool>& needed,
+                      const std::function<tensorflow::TensorHandle*(const EagerSource&)>& find,
+                      std::vector<std::vector<HandlePtr>>* values);
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_TAPE_RUN_STEPS_H_

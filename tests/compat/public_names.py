@@ -44,6 +44,7 @@ _CPP_HEADERS = (
     "gradient/formula/formula_ops.h",
     "gradient/formula/unary_grad.h",
     "gradient/register_op_gradient.h",
+    "gradient_tape.h",
     "inline_calls.h",
     "use_model_gradients.h",
 )

@@ -2,8 +2,7 @@
 //
 // A gradient tape for C++ programs that run eager ops (TFE_*), which must link libtensorflow_ext.so.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_TAPE_H_
-#define TENSORFLOW_EXT_GRADIENT_TAPE_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -127,5 +126,3 @@ class GradientTape {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_TAPE_H_

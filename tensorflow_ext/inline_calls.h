@@ -2,8 +2,7 @@
 //
 // TfExt_InlineCalls of gradient/c_api.h for C++ clients, which must link libtensorflow_ext.so.
 
-#ifndef TENSORFLOW_EXT_INLINE_CALLS_H_
-#define TENSORFLOW_EXT_INLINE_CALLS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -41,5 +40,3 @@ inline absl::Status InlineCalls(const tensorflow::Scope& scope,
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_INLINE_CALLS_H_

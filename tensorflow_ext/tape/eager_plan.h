@@ -4,8 +4,7 @@
 // a graph of one node, so eager mode has the same gradients as graphs, with what is known of shapes
 // already computed.
 
-#ifndef TENSORFLOW_EXT_TAPE_EAGER_PLAN_H_
-#define TENSORFLOW_EXT_TAPE_EAGER_PLAN_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -74,5 +73,3 @@ absl::StatusOr<std::shared_ptr<const EagerPlan>> FindEagerPlan(tensorflow::Eager
                                                                const std::vector<bool>& wanted);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_TAPE_EAGER_PLAN_H_

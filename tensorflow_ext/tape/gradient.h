@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_TAPE_GRADIENT_H_
-#define TENSORFLOW_EXT_TAPE_GRADIENT_H_
+#pragma once
 
 #include <memory>
 #include <vector>
@@ -42,5 +41,3 @@ absl::Status FillWithZeros(tensorflow::EagerContext* context, const Handles& lik
                            std::vector<HandlePtr>* tensors);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_TAPE_GRADIENT_H_

@@ -9,8 +9,7 @@
 //     the program must copy back to read, and runs each op twice through TFE_Execute.
 //   - EagerOpRewriteRegistry sees an op before it runs, and never its outputs.
 
-#ifndef TENSORFLOW_EXT_TAPE_RECORDER_H_
-#define TENSORFLOW_EXT_TAPE_RECORDER_H_
+#pragma once
 
 #include <atomic>
 #include <memory>
@@ -104,5 +103,3 @@ class Recorder {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_TAPE_RECORDER_H_

@@ -6,8 +6,7 @@
 // frees a chain of ops by recursion, which ends the process where a thread has a small stack (Java:
 // 1 MB, some 9,000 ops), and because it keeps every output that a gradient needs until the end.
 
-#ifndef TENSORFLOW_EXT_TAPE_RECORDING_H_
-#define TENSORFLOW_EXT_TAPE_RECORDING_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -75,5 +74,3 @@ class Recording {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_TAPE_RECORDING_H_

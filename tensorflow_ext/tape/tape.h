@@ -27,8 +27,7 @@
  * Errors of all functions: INVALID_ARGUMENT, a NULL or a wrong argument. An error leaves the
  * results unchanged.
  */
-#ifndef TENSORFLOW_EXT_TAPE_TAPE_H_
-#define TENSORFLOW_EXT_TAPE_TAPE_H_
+#pragma once
 
 #include <stdint.h>
 
@@ -101,5 +100,3 @@ TFEXT_EXPORT void TfExt_TapeJvp(TfExt_Tape* tape, TFE_TensorHandle* const* y, in
 #ifdef __cplusplus
 } /* extern "C" */
 #endif
-
-#endif /* TENSORFLOW_EXT_TAPE_TAPE_H_ */

@@ -133,8 +133,8 @@ void Tape_AddTensor(void* program, const float* values, const int64_t* shape, in
   p->variables().push_back(p->Tensor(values, std::vector<int64_t>(shape, shape + dims)));
 }
 
-// A chain of `length` small ops on tensor 0, Tanh and a product with tensor 1; with a tape, also its
-// gradient. Returns the first number of the result.
+// A chain of `length` small ops on tensor 0, Tanh and a product with tensor 1; with a tape, also
+// its gradient. Returns the first number of the result.
 float Tape_Chain(void* program, int length, bool with_tape) {
   auto* p = static_cast<Program*>(program);
   Handle x = p->variables()[0];
@@ -154,8 +154,8 @@ float Tape_Perceptron(void* program) {
   TfExt_Tape* tape = p->NewTape(variables);
   Handle y = p->variables()[0];
   for (size_t k = 0; k < variables.size(); k += 2) {
-    y = p->Run("Relu", {p->Run("BiasAdd", {p->Run("MatMul", {y, variables[k]}),
-                                           variables[k + 1]})});
+    y = p->Run("Relu",
+               {p->Run("BiasAdd", {p->Run("MatMul", {y, variables[k]}), variables[k + 1]})});
   }
   const float result = p->First(p->Gradients(tape, p->Run("L2Loss", {y}), variables)[0]);
   p->Clear();

@@ -171,9 +171,8 @@ class TapeOp {
 
   absl::Status Run() {
     if (op_.Name() == "TfExt>NewTape") {
-      TF_ASSIGN_OR_RETURN(const int64_t tape,
-                          AddTape(&op_.EagerContext(), attrs_["persistent"].b(),
-                                  attrs_["watch_variables"].b()));
+      TF_ASSIGN_OR_RETURN(const int64_t tape, AddTape(&op_.EagerContext(), attrs_["persistent"].b(),
+                                                      attrs_["watch_variables"].b()));
       std::vector<HandlePtr> made;
       made.push_back(Int64(tape));
       return Return(std::move(made));
@@ -203,13 +202,14 @@ class TapeOp {
     TF_ASSIGN_OR_RETURN(const Handles given, Next(Size(is_gradient ? "Tdy" : "Tt")));
     if (given.size() != (is_gradient ? y : x).size() && !(is_gradient && given.empty())) {
       return absl::InvalidArgumentError(
-          absl::StrCat(op_.Name(), is_gradient ? ": expected no dy, or one for each y: "
-                                               : ": expected a tangent for each x: ",
+          absl::StrCat(op_.Name(),
+                       is_gradient ? ": expected no dy, or one for each y: "
+                                   : ": expected a tangent for each x: ",
                        (is_gradient ? y : x).size(), ", got ", given.size()));
     }
-    TF_ASSIGN_OR_RETURN(std::vector<HandlePtr> results,
-                        is_gradient ? Gradient(tape_.get(), y, x, given)
-                                    : Jvp(tape_.get(), y, x, given));
+    TF_ASSIGN_OR_RETURN(std::vector<HandlePtr> results, is_gradient
+                                                            ? Gradient(tape_.get(), y, x, given)
+                                                            : Jvp(tape_.get(), y, x, given));
     TF_RETURN_IF_ERROR(FillWithZeros(tape_->context, is_gradient ? x : y, &results));
     return Return(std::move(results));
   }
@@ -317,9 +317,10 @@ class OnlyEager : public OpKernel {
   using OpKernel::OpKernel;
 
   void Compute(OpKernelContext* context) override {
-    context->CtxFailure(absl::FailedPreconditionError(absl::StrCat(
-        type_string(), " needs a tape of this process (TfExt>NewTape) and works in eager mode "
-        "only. In a graph, TF_AddGradients adds gradients")));
+    context->CtxFailure(absl::FailedPreconditionError(
+        absl::StrCat(type_string(),
+                     " needs a tape of this process (TfExt>NewTape) and works in eager mode "
+                     "only. In a graph, TF_AddGradients adds gradients")));
   }
 };
 

@@ -212,7 +212,7 @@ def test_errors(context: Context) -> None:
 
 
 def test_what_is_freed(context: Context) -> None:
-    """What no gradient needs, and what the program has dropped, is used again."""
+    """Memory that no gradient needs, or that the program has dropped, is used again."""
     size, page = 1 << 20, resource.getpagesize()
     x = context.tensor(np.ones(size))
     tape = Tape(context, x, options=PERSISTENT)

@@ -64,6 +64,7 @@ REGISTER_OP("TfExt>TapeControl")
 Stops or resumes recording, lets a tape forget all that it has recorded and watched, or deletes it.
 
 tape: The output of `TfExt>NewTape`.
+action: The action.
 )doc");
 
 REGISTER_OP("TfExt>TapeGradient")
@@ -82,6 +83,7 @@ REGISTER_OP("TfExt>TapeGradient")
 The gradients of the sum of the tensors `y` by each `x`, from what a tape has recorded.
 
 tape: The output of `TfExt>NewTape`.
+y: Tensors of floating point or complex numbers.
 x: Tensors that the tape watches, or handles of variables.
 dy: Nothing (ones), or an upstream gradient for each y, of its type and shape.
 dx: The gradients, of the type and shape of x, or of the variable; zeros if no y depends on the x.
@@ -102,6 +104,8 @@ REGISTER_OP("TfExt>TapeJacobian")
 The Jacobians of `y` by each `x`, from what a persistent tape has recorded.
 
 tape: The output of `TfExt>NewTape`.
+y: A tensor of floating point or complex numbers.
+x: Tensors that the tape watches, or handles of variables.
 jacobians: Tensors of shape [shape of y, shape of x]. It is an error if y does not depend on an x.
 Tdx: The types of the Jacobians.
 )doc");
@@ -121,6 +125,8 @@ REGISTER_OP("TfExt>TapeJvp")
 The derivatives of each `y` in the direction `tangents` of the `x`, from what a tape has recorded.
 
 tape: The output of `TfExt>NewTape`.
+y: Tensors of floating point or complex numbers.
+x: Tensors that the tape watches, or handles of variables.
 tangents: For each x a tensor of its type and shape; of the variable, if x is its handle.
 derivatives: Tensors of the types and shapes of y; zeros for a y that depends on no x.
 )doc");

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/cc/framework/grad_op_registry.h"
 #include "tensorflow/cc/framework/gradients.h"
@@ -129,7 +130,8 @@ class Planner {
           "No gradient defined for op: ", forward_->type_string(),
           ". Register one in C++ (REGISTER_OP_GRADIENT), or call TfExt_RegisterGradient"));
     }
-    if (gradient == nullptr) {  // The op has none.
+    // Without an upstream gradient, gradients end the process: graphs never ask for them.
+    if (gradient == nullptr || absl::c_none_of(forward_->output_types(), IsDifferentiable)) {
       gradients->resize(inputs_.size());
       return absl::OkStatus();
     }

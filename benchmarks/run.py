@@ -37,6 +37,7 @@ SUITES = (
     "networks",
     "models",
     "fine_tune",
+    "embedding_table",
     "kernels",
     "activations",
     "elementwise",

@@ -2,23 +2,17 @@
 //
 // TfExt_InlineCalls of gradient/c_api.h for C++ clients, which must link libtensorflow_ext.so.
 
-#ifndef TENSORFLOW_EXT_INLINE_CALLS_H_
-#define TENSORFLOW_EXT_INLINE_CALLS_H_
+#pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "tensorflow/cc/framework/ops.h"
 #include "tensorflow/cc/framework/scope.h"
-#include "tensorflow/core/common_runtime/graph_constructor.h"
-#include "tensorflow/core/framework/graph.pb.h"
-#include "tensorflow/core/graph/graph.h"
-#include "tensorflow/core/graph/tensor_id.h"
+#include "tensorflow_ext/added_nodes.h"
 #include "tensorflow_ext/gradient/c_api.h"
 
 namespace tensorflow_ext {
@@ -30,55 +24,19 @@ namespace tensorflow_ext {
 inline absl::Status InlineCalls(const tensorflow::Scope& scope,
                                 const std::vector<tensorflow::Output>& outputs,
                                 std::vector<tensorflow::Output>* inlined) {
-  using BufferOwner = std::unique_ptr<TF_Buffer, decltype(&TF_DeleteBuffer)>;
   TF_RETURN_IF_ERROR(scope.status());
-  tensorflow::Graph* graph = scope.graph();
-  tensorflow::GraphDef graph_def;
-  graph->ToGraphDef(&graph_def);
-  const std::string bytes = graph_def.SerializeAsString();
-  std::string lines;
-  for (const tensorflow::Output& output : outputs) {
-    absl::StrAppend(&lines, output.name(), "\n");
-  }
-  const BufferOwner nodes(TF_NewBuffer(), TF_DeleteBuffer);
-  const BufferOwner names(TF_NewBuffer(), TF_DeleteBuffer);
-  const std::unique_ptr<TF_Status, decltype(&TF_DeleteStatus)> status(TF_NewStatus(),
-                                                                      TF_DeleteStatus);
+  const std::string bytes = added_nodes_internal::Serialized(scope);
+  const std::string lines = added_nodes_internal::Lines(outputs);
+  const added_nodes_internal::Buffer nodes, names;
+  const added_nodes_internal::Status status;
   TfExt_InlineCallsOfGraphDef(bytes.data(), bytes.size(), lines.c_str(), nodes.get(), names.get(),
                               status.get());
-  TF_RETURN_IF_ERROR(absl::Status(static_cast<absl::StatusCode>(TF_GetCode(status.get())),
-                                  TF_Message(status.get())));
-
-  tensorflow::GraphDef added;
-  if (!added.ParseFromArray(nodes->data, static_cast<int>(nodes->length))) {
-    return absl::InternalError("TfExt_InlineCallsOfGraphDef gave no GraphDef");
+  TF_RETURN_IF_ERROR(status.Get());
+  std::vector<std::string> tensors;
+  for (absl::string_view line : absl::StrSplit(names.text(), '\n', absl::SkipEmpty())) {
+    tensors.emplace_back(line);
   }
-  tensorflow::ImportGraphDefOptions options;
-  // Inputs that are not among the nodes are tensors of the graph.
-  const auto existing = graph->BuildNodeNameIndex();
-  for (const auto& node : added.node()) {
-    for (const std::string& input : node.input()) {
-      const tensorflow::TensorId id = tensorflow::ParseTensorName(input);
-      if (existing.count(std::string(id.node())) == 0) continue;
-      options.input_map[tensorflow::SafeTensorId(id)] = tensorflow::SafeTensorId(id);
-    }
-  }
-  const int first = graph->num_node_ids();
-  TF_RETURN_IF_ERROR(tensorflow::ImportGraphDef(options, added, graph, /*refiner=*/nullptr));
-  for (int id = first; id < graph->num_node_ids(); ++id) {
-    tensorflow::Node* node = graph->FindNodeId(id);
-    if (node != nullptr) TF_RETURN_IF_ERROR(scope.DoShapeInference(node));
-  }
-  const auto all = graph->BuildNodeNameIndex();
-  inlined->clear();
-  const absl::string_view text(static_cast<const char*>(names->data), names->length);
-  for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
-    const tensorflow::TensorId id = tensorflow::ParseTensorName(line);
-    inlined->emplace_back(all.at(std::string(id.node())), id.index());
-  }
-  return absl::OkStatus();
+  return added_nodes_internal::AddNodes(scope, nodes.text(), tensors, inlined);
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_INLINE_CALLS_H_

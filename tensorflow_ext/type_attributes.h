@@ -3,8 +3,7 @@
 // The attribute `T` of ops and of their gradients, named by the types that it admits: for .Attr()
 // of REGISTER_OP and for FunctionDefHelper::Define.
 
-#ifndef TENSORFLOW_EXT_TYPE_ATTRIBUTES_H_
-#define TENSORFLOW_EXT_TYPE_ATTRIBUTES_H_
+#pragma once
 
 namespace tensorflow_ext {
 
@@ -15,5 +14,3 @@ inline constexpr char kFloatingT[] = "T: {half, bfloat16, float, double}";
 inline constexpr char kNumericT[] = "T: {half, bfloat16, float, double, int32, int64}";
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_TYPE_ATTRIBUTES_H_

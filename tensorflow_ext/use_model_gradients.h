@@ -3,8 +3,7 @@
 // TfExt_UseModelGradients of saved_model/use_model_gradients.h for C++ clients, which must link
 // libtensorflow_ext.so.
 
-#ifndef TENSORFLOW_EXT_USE_MODEL_GRADIENTS_H_
-#define TENSORFLOW_EXT_USE_MODEL_GRADIENTS_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -45,5 +44,3 @@ inline absl::Status UseModelGradients(const tensorflow::Scope& scope,
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_USE_MODEL_GRADIENTS_H_

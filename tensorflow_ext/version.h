@@ -8,8 +8,7 @@
  * in the file:
  *   strings libtensorflow_ext.so | grep 'for TensorFlow'
  */
-#ifndef TENSORFLOW_EXT_VERSION_H_
-#define TENSORFLOW_EXT_VERSION_H_
+#pragma once
 
 /* This library's version. It is defined only here: everything else reads this line or asks the
  * library. docs/compatibility.md explains when it changes. */
@@ -30,5 +29,3 @@ __attribute__((visibility("default"))) const char* TfExt_TensorFlowVersion(void)
 #ifdef __cplusplus
 } /* extern "C" */
 #endif
-
-#endif /* TENSORFLOW_EXT_VERSION_H_ */

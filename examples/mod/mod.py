@@ -6,7 +6,7 @@ that says how they belong together. TfExt>FloorMod has the same parts in C++:
 
   mod               tensorflow_ext/ops/floor_mod/floor_mod.h, FloorMod
   mod_grad          tensorflow_ext/ops/floor_mod/floor_mod.h, FloorModGrad
-  mod_gradient      tensorflow_ext/ops/floor_mod/floor_mod_grad.cc
+  mod_gradient      tensorflow_ext/ops/floor_mod/floor_mod_op.cc
 
 Prints values, gradients and the time of a call for both. docs/prototyping.md explains
 the way from one to the other. Run: .venv/bin/python examples/mod/mod.py

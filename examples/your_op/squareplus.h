@@ -2,8 +2,7 @@
 //
 // The arithmetic of squareplus, once for the CPU, CUDA and XLA.
 
-#ifndef YOUR_OP_SQUAREPLUS_H_
-#define YOUR_OP_SQUAREPLUS_H_
+#pragma once
 
 #include "tensorflow_ext/kernels/elementary.h"
 #include "tensorflow_ext/kernels/elementwise.h"
@@ -45,5 +44,3 @@ struct SquareplusGrad {
 #define YOUR_OPS(OP)                      \
   OP("Your>Squareplus", your::Squareplus) \
   OP("Your>SquareplusGrad", your::SquareplusGrad)
-
-#endif  // YOUR_OP_SQUAREPLUS_H_

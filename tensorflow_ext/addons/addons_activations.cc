@@ -16,10 +16,6 @@
 namespace tensorflow_ext {
 namespace {
 
-using tensorflow::AttrSlice;
-using tensorflow::FunctionDef;
-using tensorflow::OpDefBuilder;
-
 // Wraps our op with the same arguments and attributes.
 CompositeOp Renamed(const std::string& name, const std::vector<std::string>& arguments,
                     const std::string& result, const std::vector<std::string>& attr_defs) {
@@ -27,7 +23,7 @@ CompositeOp Renamed(const std::string& name, const std::vector<std::string>& arg
   CompositeOp op;
   op.name = absl::StrCat("Addons>", name);
   op.main_part = part;
-  op.declare = [=](OpDefBuilder& builder) {
+  op.declare = [=](tensorflow::OpDefBuilder& builder) {
     for (const std::string& argument : arguments) {
       builder.Input(absl::StrCat(argument, ": T"));
     }
@@ -35,7 +31,7 @@ CompositeOp Renamed(const std::string& name, const std::vector<std::string>& arg
     for (const std::string& attr_def : attr_defs) builder.Attr(attr_def);
     builder.Doc(absl::StrCat("TensorFlow Addons' op of this name: ", part, ", and its gradients."));
   };
-  op.body = [=](const AttrSlice& /*attrs*/, FunctionDef* function) {
+  op.body = [=](const tensorflow::AttrSlice& /*attrs*/, tensorflow::FunctionDef* function) {
     std::vector<std::string> inputs, types = {kFloatingT}, names = {"T"};
     for (const std::string& argument : arguments) {
       inputs.push_back(absl::StrCat(argument, ": T"));

@@ -15,7 +15,6 @@ namespace {
 
 using FDH = tensorflow::FunctionDefHelper;
 using tensorflow::AttrSlice;
-using tensorflow::DT_INT32;
 using tensorflow::FunctionDef;
 using tensorflow::OpDefBuilder;
 
@@ -85,7 +84,7 @@ FDH::Node LastToFirst() {
   return FDH::Const("last_to_first", absl::Span<const int32_t>({0, 3, 1, 2}));
 }
 FDH::Node Transpose(const char* name, const std::string& input, const char* axes) {
-  return {{name}, "Transpose", {input, axes}, {{"T", "$T"}, {"Tperm", DT_INT32}}};
+  return {{name}, "Transpose", {input, axes}, {{"T", "$T"}, {"Tperm", tensorflow::DT_INT32}}};
 }
 
 bool ChannelsFirst(const AttrSlice& attrs) {

@@ -4,8 +4,7 @@
 // outputs, attributes and defaults. Types are ours: an op may admit more than in Addons, but none
 // without a kernel.
 
-#ifndef TENSORFLOW_EXT_ADDONS_ADDONS_OPS_H_
-#define TENSORFLOW_EXT_ADDONS_ADDONS_OPS_H_
+#pragma once
 
 #include <vector>
 
@@ -19,5 +18,3 @@ const std::vector<CompositeOp>& AddonsEmbeddings();
 const std::vector<CompositeOp>& AddonsImages();
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_ADDONS_ADDONS_OPS_H_

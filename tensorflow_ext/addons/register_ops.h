@@ -3,8 +3,7 @@
  * Runs graphs and SavedModels of TensorFlow Addons, which ended in 2024: its ops under their names
  * Addons>Resampler and so on. Plain C, in the style of gradient/c_api.h.
  */
-#ifndef TENSORFLOW_EXT_ADDONS_REGISTER_OPS_H_
-#define TENSORFLOW_EXT_ADDONS_REGISTER_OPS_H_
+#pragma once
 
 #include <stdint.h>
 
@@ -44,5 +43,3 @@ TFEXT_EXPORT int64_t TfExt_RegisterAddonsOps(TF_Status* status);
 #ifdef __cplusplus
 } /* extern "C" */
 #endif
-
-#endif /* TENSORFLOW_EXT_ADDONS_REGISTER_OPS_H_ */

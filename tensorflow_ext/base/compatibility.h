@@ -6,8 +6,7 @@
 //
 // Cheap to include: it has macros, declarations and templates, and one TensorFlow header of macros.
 
-#ifndef TENSORFLOW_EXT_BASE_COMPATIBILITY_H_
-#define TENSORFLOW_EXT_BASE_COMPATIBILITY_H_
+#pragma once
 
 #include "tensorflow/core/public/version.h"
 
@@ -78,5 +77,3 @@ using DeviceAddress = ::stream_executor::DeviceMemoryBase;
 #endif
 
 }  // namespace tensorflow_ext::compatibility
-
-#endif  // TENSORFLOW_EXT_BASE_COMPATIBILITY_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_BASE_ENVIRONMENT_H_
-#define TENSORFLOW_EXT_BASE_ENVIRONMENT_H_
+#pragma once
 
 namespace tensorflow_ext {
 
@@ -9,5 +8,3 @@ namespace tensorflow_ext {
 bool IsOnInEnvironment(const char* variable);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_BASE_ENVIRONMENT_H_

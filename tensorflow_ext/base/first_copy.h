@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_BASE_FIRST_COPY_H_
-#define TENSORFLOW_EXT_BASE_FIRST_COPY_H_
+#pragma once
 
 namespace tensorflow_ext {
 
@@ -10,5 +9,3 @@ namespace tensorflow_ext {
 bool IsFirstCopy();
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_BASE_FIRST_COPY_H_

@@ -2,8 +2,7 @@
 //
 // Reads the serialized messages that the C interface takes.
 
-#ifndef TENSORFLOW_EXT_BASE_PARSE_MESSAGE_H_
-#define TENSORFLOW_EXT_BASE_PARSE_MESSAGE_H_
+#pragma once
 
 #include <cstddef>
 #include <limits>
@@ -31,5 +30,3 @@ absl::StatusOr<Message> ParseMessage(
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_BASE_PARSE_MESSAGE_H_

@@ -5,8 +5,7 @@
 // [temp.spec] paragraph 6). If TensorFlow's class has changed, the instantiating file does not
 // compile and explains what to do.
 
-#ifndef TENSORFLOW_EXT_BASE_PRIVATE_MEMBER_H_
-#define TENSORFLOW_EXT_BASE_PRIVATE_MEMBER_H_
+#pragma once
 
 namespace tensorflow_ext {
 
@@ -24,5 +23,3 @@ struct PrivateMember {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_BASE_PRIVATE_MEMBER_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_CC_GRADIENTS_H_
-#define TENSORFLOW_EXT_CC_GRADIENTS_H_
+#pragma once
 
 #include <vector>
 
@@ -52,5 +51,3 @@ absl::Status AddSymbolicGradients(const tensorflow::Scope& scope,
                                   std::vector<tensorflow::Output>* grad_outputs);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_CC_GRADIENTS_H_

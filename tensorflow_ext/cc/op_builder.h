@@ -2,8 +2,7 @@
 //
 // The base of the typed ops that `python -m tensorflow_ext wrappers --cxx` writes.
 
-#ifndef TENSORFLOW_EXT_CC_OP_BUILDER_H_
-#define TENSORFLOW_EXT_CC_OP_BUILDER_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -131,5 +130,3 @@ class OpBuilder {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_CC_OP_BUILDER_H_

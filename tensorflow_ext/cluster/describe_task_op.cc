@@ -17,21 +17,17 @@
 namespace tensorflow_ext {
 
 using tensorflow::OpKernel;
-using tensorflow::OpKernelContext;
-using tensorflow::OpRegistry;
 using tensorflow::Tensor;
 using tensorflow::TensorShape;
 using tensorflow::tstring;
-using tensorflow::shape_inference::InferenceContext;
-using tensorflow::shape_inference::ShapeHandle;
 
 namespace {
 
 constexpr char kDescribeTask[] = "TfExt>DescribeTask";
 constexpr char kExpected[] = "a vector, [n]";
 
-absl::Status DescribeTaskShape(InferenceContext* c) {
-  ShapeHandle ops;
+absl::Status DescribeTaskShape(tensorflow::shape_inference::InferenceContext* c) {
+  tensorflow::shape_inference::ShapeHandle ops;
   TF_RETURN_IF_ERROR(InferRank(c, kDescribeTask, "ops", 0, 1, kExpected, &ops));
   c->set_output(0, c->Scalar());
   c->set_output(1, c->Vector(c->UnknownDim()));
@@ -66,14 +62,14 @@ class DescribeTaskOp : public OpKernel {
  public:
   using OpKernel::OpKernel;
 
-  void Compute(OpKernelContext* context) override {
+  void Compute(tensorflow::OpKernelContext* context) override {
     const Tensor& ops = context->input(0);
     OP_REQUIRES_OK(context, CheckRank(kDescribeTask, "ops", ops.shape(), 1, kExpected));
     std::vector<tstring> unknown;
     const auto names = ops.vec<tstring>();
     for (int64_t i = 0; i < names.size(); ++i) {
       const tensorflow::OpRegistrationData* data = nullptr;
-      if (!OpRegistry::Global()->LookUp(std::string(names(i)), &data).ok()) {
+      if (!tensorflow::OpRegistry::Global()->LookUp(std::string(names(i)), &data).ok()) {
         unknown.push_back(names(i));
       }
     }

@@ -14,9 +14,7 @@
 namespace tensorflow_ext {
 
 using tensorflow::AttrSlice;
-using tensorflow::FunctionDef;
 using tensorflow::NodeDef;
-using tensorflow::NodeProperties;
 using tensorflow::OpDef;
 using tensorflow::OpRegistry;
 
@@ -67,8 +65,8 @@ class Builder {
       TF_RETURN_IF_ERROR(GetNodeAttr(node, "value", &part.value));
     }
     sources_[node.name()] = {static_cast<int>(body_.parts.size()), 0};
-    TF_RETURN_IF_ERROR(
-        NodeProperties::CreateFromNodeDef(std::move(node), OpRegistry::Global(), &part.node));
+    TF_RETURN_IF_ERROR(tensorflow::NodeProperties::CreateFromNodeDef(
+        std::move(node), OpRegistry::Global(), &part.node));
     body_.parts.push_back(std::move(part));
     return absl::OkStatus();
   }
@@ -85,7 +83,7 @@ absl::Status InComposite(const CompositeOp& op, const absl::Status& status) {
 }
 
 absl::StatusOr<CompositeBody> InstantiateComposite(const CompositeOp& op, const AttrSlice& attrs) {
-  FunctionDef function;
+  tensorflow::FunctionDef function;
   absl::Status status = op.body(attrs, &function);
   if (!status.ok()) return InComposite(op, status);
   tensorflow::InstantiationResult instance;

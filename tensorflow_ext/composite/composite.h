@@ -16,8 +16,7 @@
 //       }};
 //   RegisterComposite(*relu);
 
-#ifndef TENSORFLOW_EXT_COMPOSITE_COMPOSITE_H_
-#define TENSORFLOW_EXT_COMPOSITE_COMPOSITE_H_
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -83,5 +82,3 @@ absl::Status InComposite(const CompositeOp& op, const absl::Status& status);
 bool RegisterComposite(const CompositeOp& op);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_COMPOSITE_COMPOSITE_H_

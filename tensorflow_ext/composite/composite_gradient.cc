@@ -12,11 +12,9 @@
 
 namespace tensorflow_ext {
 
-using tensorflow::AttrSlice;
 using tensorflow::DataType;
 using tensorflow::DataTypeVector;
 using tensorflow::FunctionDef;
-using tensorflow::FunctionDefLibrary;
 using tensorflow::NodeDef;
 using tensorflow::OpDef;
 
@@ -78,9 +76,9 @@ FunctionDef WithResultForEach(const FunctionDef& function, const DataTypeVector&
 
 }  // namespace
 
-absl::Status DefineCompositeGradient(const CompositeOp& op, const AttrSlice& attrs,
+absl::Status DefineCompositeGradient(const CompositeOp& op, const tensorflow::AttrSlice& attrs,
                                      FunctionDef* gradient) {
-  FunctionDefLibrary functions;
+  tensorflow::FunctionDefLibrary functions;
   FunctionDef* body = functions.add_function();
   TF_RETURN_IF_ERROR(op.body(attrs, body));
   body->mutable_signature()->set_name(kFunction);

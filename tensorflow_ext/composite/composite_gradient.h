@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_COMPOSITE_COMPOSITE_GRADIENT_H_
-#define TENSORFLOW_EXT_COMPOSITE_COMPOSITE_GRADIENT_H_
+#pragma once
 
 #include "tensorflow_ext/composite/composite.h"
 
@@ -13,5 +12,3 @@ absl::Status DefineCompositeGradient(const CompositeOp& op, const tensorflow::At
                                      tensorflow::FunctionDef* gradient);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_COMPOSITE_COMPOSITE_GRADIENT_H_

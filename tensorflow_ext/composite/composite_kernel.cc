@@ -9,13 +9,11 @@
 
 namespace tensorflow_ext {
 
-using tensorflow::AllocatorAttributes;
 using tensorflow::AttrSlice;
 using tensorflow::OpKernel;
 using tensorflow::OpKernelConstruction;
 using tensorflow::OpKernelContext;
 using tensorflow::Tensor;
-using tensorflow::TensorValue;
 
 CompositeKernel::CompositeKernel(OpKernelConstruction* context, const CompositeOp& op)
     : OpKernel(context), op_(op) {
@@ -43,7 +41,7 @@ absl::Status CompositeKernel::AddStep(OpKernelConstruction* context,
         absl::StrCat(kernel->type_string(), " is asynchronous on this device"));
   }
   for (tensorflow::MemoryType memory : kernel->output_memory_types()) {
-    AllocatorAttributes attributes;
+    tensorflow::AllocatorAttributes attributes;
     attributes.set_on_host(memory == tensorflow::HOST_MEMORY);
     step.outputs.push_back(attributes);
   }
@@ -74,7 +72,7 @@ absl::Status CompositeKernel::Run(OpKernelContext* context) {
   for (const Step& step : steps_) {
     // Copies keep a part from reusing a buffer that a later part reads.
     std::vector<Tensor> inputs;
-    std::vector<TensorValue> input_values;
+    std::vector<tensorflow::TensorValue> input_values;
     for (const auto& source : step.inputs) inputs.push_back(value(source));
     for (Tensor& input : inputs) input_values.emplace_back(&input);
     params.op_kernel = step.kernel.get();

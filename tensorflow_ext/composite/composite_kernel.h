@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_COMPOSITE_COMPOSITE_KERNEL_H_
-#define TENSORFLOW_EXT_COMPOSITE_COMPOSITE_KERNEL_H_
+#pragma once
 
 #include <memory>
 #include <vector>
@@ -38,5 +37,3 @@ class CompositeKernel final : public tensorflow::OpKernel {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_COMPOSITE_COMPOSITE_KERNEL_H_

@@ -9,10 +9,8 @@
 namespace tensorflow_ext {
 
 using tensorflow::AttrSlice;
-using tensorflow::AttrValue;
 using tensorflow::NodeDef;
 using tensorflow::OpDef;
-using tensorflow::OpRegistrationData;
 using tensorflow::OpRegistry;
 using tensorflow::PartialTensorShape;
 using tensorflow::Tensor;
@@ -34,7 +32,7 @@ NodeDef NodeOf(const CompositeOp& op, InferenceContext* c) {
   const OpDef* op_def = nullptr;
   if (!OpRegistry::Global()->LookUpOpDef(op.name, &op_def).ok()) return node;
   for (const OpDef::AttrDef& attr : op_def->attr()) {
-    const AttrValue* value = c->GetAttr(attr.name());
+    const tensorflow::AttrValue* value = c->GetAttr(attr.name());
     if (value != nullptr) (*node.mutable_attr())[attr.name()] = *value;
   }
   return node;
@@ -42,7 +40,7 @@ NodeDef NodeOf(const CompositeOp& op, InferenceContext* c) {
 
 absl::Status InferPart(const CompositeBody::Part& part, const Shapes& inputs,
                        const std::vector<const Tensor*>& constants, Shapes* outputs) {
-  const OpRegistrationData* op = nullptr;
+  const tensorflow::OpRegistrationData* op = nullptr;
   TF_RETURN_IF_ERROR(OpRegistry::Global()->LookUp(part.node->node_def.op(), &op));
   InferenceContext c(TF_GRAPH_DEF_VERSION, AttrSlice(part.node->node_def), op->op_def, inputs,
                      constants, {}, {});

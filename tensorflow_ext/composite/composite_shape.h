@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_COMPOSITE_COMPOSITE_SHAPE_H_
-#define TENSORFLOW_EXT_COMPOSITE_COMPOSITE_SHAPE_H_
+#pragma once
 
 #include "tensorflow/core/framework/shape_inference.h"
 #include "tensorflow_ext/composite/composite.h"
@@ -13,5 +12,3 @@ absl::Status InferCompositeShapes(const CompositeOp& op,
                                   tensorflow::shape_inference::InferenceContext* c);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_COMPOSITE_COMPOSITE_SHAPE_H_

@@ -19,10 +19,6 @@
 namespace tensorflow_ext {
 
 using tensorflow::KernelDef;
-using tensorflow::OpDefBuilder;
-using tensorflow::OpKernel;
-using tensorflow::OpKernelConstruction;
-using tensorflow::OpRegistrationData;
 using tensorflow::OpRegistry;
 
 namespace {
@@ -50,7 +46,7 @@ class Composites {
   std::map<std::string, const CompositeOp*> by_name_;
 };
 
-OpKernel* NewKernel(OpKernelConstruction* context) {
+tensorflow::OpKernel* NewKernel(tensorflow::OpKernelConstruction* context) {
   return new CompositeKernel(context, Composites::Global().Get(context->def().op()));
 }
 
@@ -80,8 +76,8 @@ bool RegisterComposite(const CompositeOp& op) {
                    [&op](const tensorflow::AttrSlice& attrs, tensorflow::FunctionDef* gradient) {
                      return DefineCompositeGradient(op, attrs, gradient);
                    });
-  OpRegistry::Global()->Register([&op](OpRegistrationData* data) {
-    OpDefBuilder builder(op.name);
+  OpRegistry::Global()->Register([&op](tensorflow::OpRegistrationData* data) {
+    tensorflow::OpDefBuilder builder(op.name);
     op.declare(builder);
     builder.SetShapeFn([&op](tensorflow::shape_inference::InferenceContext* c) {
       return InferCompositeShapes(op, c);

@@ -26,7 +26,6 @@ namespace {
 
 using tensorflow::GraphDef;
 using tensorflow::NodeDef;
-using tensorflow::TensorId;
 
 absl::Status NoOutput(const std::string& output, const char* expected) {
   return absl::InvalidArgumentError(absl::StrCat(
@@ -58,7 +57,7 @@ absl::Status Prune(const std::vector<std::string>& outputs, GraphDef* graph) {
     return true;
   };
   for (const std::string& output : outputs) {
-    const TensorId id = tensorflow::ParseTensorName(output);
+    const tensorflow::TensorId id = tensorflow::ParseTensorName(output);
     const std::string name(id.node());
     if (id.index() < 0 || !need(name)) return NoOutput(output, "\"node:index\" or \"node\"");
     if (name != output) TF_RETURN_IF_ERROR(CheckIndex(*nodes[name], id.index(), output));

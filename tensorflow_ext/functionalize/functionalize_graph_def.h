@@ -7,8 +7,7 @@
  * a cycle: Enter, Merge, Switch, NextIteration and Exit. Nothing differentiates such a loop after
  * the graph was saved.
  */
-#ifndef TENSORFLOW_EXT_FUNCTIONALIZE_FUNCTIONALIZE_GRAPH_DEF_H_
-#define TENSORFLOW_EXT_FUNCTIONALIZE_FUNCTIONALIZE_GRAPH_DEF_H_
+#pragma once
 
 #include <stddef.h>
 
@@ -45,5 +44,3 @@ TFEXT_EXPORT void TfExt_FunctionalizeGraphDef(const void* graph_def, size_t grap
 #ifdef __cplusplus
 } /* extern "C" */
 #endif
-
-#endif /* TENSORFLOW_EXT_FUNCTIONALIZE_FUNCTIONALIZE_GRAPH_DEF_H_ */

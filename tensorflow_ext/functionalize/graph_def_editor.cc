@@ -9,13 +9,12 @@
 namespace tensorflow_ext {
 
 using tensorflow::NodeDef;
-using tensorflow::TensorId;
 
 GraphDefEditor::GraphDefEditor(tensorflow::GraphDef* graph) : graph_(graph) {
   for (NodeDef& node : *graph->mutable_node()) {
     nodes_[node.name()] = &node;
     for (int i = 0; i < node.input_size(); ++i) {
-      const TensorId id = tensorflow::ParseTensorName(node.input(i));
+      const tensorflow::TensorId id = tensorflow::ParseTensorName(node.input(i));
       const std::string source(id.node());
       if (id.index() < 0) {
         ++num_controls_[source];

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_FUNCTIONALIZE_GRAPH_DEF_EDITOR_H_
-#define TENSORFLOW_EXT_FUNCTIONALIZE_GRAPH_DEF_EDITOR_H_
+#pragma once
 
 #include <map>
 #include <set>
@@ -77,5 +76,3 @@ class GraphDefEditor {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_FUNCTIONALIZE_GRAPH_DEF_EDITOR_H_

@@ -35,7 +35,6 @@ namespace tensorflow_ext {
 using tensorflow::ControlFlowInfo;
 using tensorflow::Edge;
 using tensorflow::FunctionDef;
-using tensorflow::FunctionLibraryDefinition;
 using tensorflow::Graph;
 using tensorflow::GraphDef;
 using tensorflow::Node;
@@ -355,7 +354,7 @@ class LoopConverter {
   }
 
   GraphDef* graph_;
-  FunctionLibraryDefinition library_;
+  tensorflow::FunctionLibraryDefinition library_;
   const uint64_t salt_;
   std::set<std::string> old_functions_;
   std::map<std::string, int> parallel_iterations_;  // by the name of the condition

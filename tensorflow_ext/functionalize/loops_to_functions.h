@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_FUNCTIONALIZE_LOOPS_TO_FUNCTIONS_H_
-#define TENSORFLOW_EXT_FUNCTIONALIZE_LOOPS_TO_FUNCTIONS_H_
+#pragma once
 
 #include "absl/status/status.h"
 #include "tensorflow/core/framework/graph.pb.h"
@@ -16,5 +15,3 @@ bool HasLoops(const tensorflow::GraphDef& graph);
 absl::Status LoopsToFunctions(tensorflow::GraphDef* graph);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_FUNCTIONALIZE_LOOPS_TO_FUNCTIONS_H_

@@ -24,7 +24,6 @@ namespace {
 
 using tensorflow::DataType;
 using tensorflow::DT_INT32;
-using tensorflow::DT_INT64;
 using tensorflow::DT_VARIANT;
 using tensorflow::GraphDef;
 using tensorflow::NodeDef;
@@ -272,7 +271,7 @@ class TensorArrayRewriter {
     const std::string element = ShapeConstant(*node, list, DT_VARIANT, shape);
     const std::string lengths =
         Constant(*node, "leading_dims", list, DT_VARIANT,
-                 tensorflow::Tensor(DT_INT64, tensorflow::TensorShape({0})));
+                 tensorflow::Tensor(tensorflow::DT_INT64, tensorflow::TensorShape({0})));
     editor_.Become(node, "TensorListConcatV2", {list, element, lengths});
     editor_.SetType(node, "shape_type", DT_INT32);
     return absl::OkStatus();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_FUNCTIONALIZE_TENSOR_ARRAYS_H_
-#define TENSORFLOW_EXT_FUNCTIONALIZE_TENSOR_ARRAYS_H_
+#pragma once
 
 #include "absl/status/status.h"
 #include "tensorflow/core/framework/graph.pb.h"
@@ -26,5 +25,3 @@ namespace tensorflow_ext {
 absl::Status TensorArraysToLists(tensorflow::GraphDef* graph);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_FUNCTIONALIZE_TENSOR_ARRAYS_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_FUNCTIONALIZE_WHILE_NODES_H_
-#define TENSORFLOW_EXT_FUNCTIONALIZE_WHILE_NODES_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -25,5 +24,3 @@ void FinishLoops(const std::set<std::string>& old_functions,
                  tensorflow::GraphDef* graph);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_FUNCTIONALIZE_WHILE_NODES_H_

@@ -222,6 +222,63 @@ TFEXT_EXPORT void TfExt_InlineCallsOfGraphDef(const void* graph_def, size_t grap
                                               const char* outputs, TF_Buffer* nodes,
                                               TF_Buffer* inlined, TF_Status* status);
 
+/* A gradient by a table from which rows were gathered: row k of `values` belongs to row indices[k]
+ * of the table, and all other rows are zero. Python calls this IndexedSlices. */
+typedef struct TfExt_Slices {
+  /* [n, ...], of the type of the gradient. */
+  TF_Output values;
+  /* [n], int32 or int64. */
+  TF_Output indices;
+  /* The shape of the table, a vector of the type of `indices`. */
+  TF_Output shape;
+} TfExt_Slices;
+
+/* The treatment of a row that was gathered more than once. */
+typedef enum TfExt_RepeatedIndices {
+  /* Its index is repeated, with a part of the gradient each time. ResourceScatterSub and
+   * ResourceScatterAdd add these up. */
+  TFEXT_REPEATED_STAY = 0,
+  /* Its parts are summed, so no two indices are equal. ResourceSparseApplyAdam, -Adagrad, -Momentum
+   * and the like need this, and Python's optimizers do it too. */
+  TFEXT_REPEATED_SUMMED = 1,
+} TfExt_RepeatedIndices;
+
+/* Turns gradients that TF_AddGradients or TfExt_AddGradients added into slices. A step that uses
+ * the slices then computes only rows that were gathered, not the whole table.
+ *
+ * `gradients`: `n` tensors; pass all gradients of a step at once. One whose operation is NULL stays
+ * so. For gradient k either slices[k] receives the slices and dense[k] becomes NULL, or dense[k]
+ * receives the gradient, slices[k] becomes NULLs, and line k of `reasons` (may be NULL, otherwise
+ * an empty buffer) names the node that made it dense. Run these tensors in place of `gradients`:
+ * the functions that return slices replace those that return the same gradients. `dense` may be
+ * `gradients`.
+ *
+ * A gradient becomes slices if it is a sum of gradients of Gather, GatherV2 along axis 0,
+ * ResourceGather (both without batch dimensions) and SparseSegmentSum, -Mean and -SqrtN, with which
+ * tf.nn.embedding_lookup_sparse reads a table. These may be in called functions (PartitionedCall,
+ * StatefulPartitionedCall) and branches (If, Case), and what they read may be the table cast,
+ * negated or multiplied by a constant scalar. The gradient is dense as a whole if another op uses
+ * the table too, or a loop (While). The order of the indices is that of the sum.
+ *
+ * Existing nodes do not change, so a session may already have run.
+ *
+ * Errors: INVALID_ARGUMENT, as above; NOT_FOUND, a function is not in the graph. An error leaves
+ * `dense` and `slices` unchanged. */
+TFEXT_EXPORT void TfExt_SliceGradients(TF_Graph* graph, const TF_Output* gradients, int n,
+                                       TfExt_RepeatedIndices repeated, TF_Output* dense,
+                                       TfExt_Slices* slices, TF_Buffer* reasons, TF_Status* status);
+
+/* The same for a graph given as a serialized tensorflow.GraphDef, its library included.
+ * `gradients`: tensors as "node:index", one per line. Writes into `nodes` the nodes to add, with
+ * functions that they call, as a serialized GraphDef whose inputs come from these nodes or from the
+ * graph. Writes into `sliced` a line for each gradient, with five fields between tabs: values,
+ * indices and shape, empty if the gradient is dense; the dense gradient and the reason, otherwise
+ * empty. */
+TFEXT_EXPORT void TfExt_SliceGradientsOfGraphDef(const void* graph_def, size_t graph_def_length,
+                                                 const char* gradients,
+                                                 TfExt_RepeatedIndices repeated, TF_Buffer* nodes,
+                                                 TF_Buffer* sliced, TF_Status* status);
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

@@ -12,15 +12,10 @@
 
 namespace tensorflow_ext {
 
-using tensorflow::AttrSlice;
 using tensorflow::FunctionDef;
 using tensorflow::OpKernel;
-using tensorflow::OpKernelConstruction;
-using tensorflow::OpKernelContext;
 using tensorflow::Tensor;
 using tensorflow::TensorShape;
-using tensorflow::shape_inference::InferenceContext;
-using tensorflow::shape_inference::ShapeHandle;
 
 REGISTER_OP("TfExt>CheckGradientShape")
     .Input("gradient: T")
@@ -29,8 +24,8 @@ REGISTER_OP("TfExt>CheckGradientShape")
     .Attr("T: type")
     .Attr("where: string")
     .Attr("made_by: string")
-    .SetShapeFn([](InferenceContext* c) {
-      ShapeHandle expected, checked;
+    .SetShapeFn([](tensorflow::shape_inference::InferenceContext* c) {
+      tensorflow::shape_inference::ShapeHandle expected, checked;
       TF_RETURN_IF_ERROR(c->MakeShapeFromShapeTensor(1, &expected));
       // Inferred shapes may be wrong, so the kernel decides.
       if (!c->Merge(c->input(0), expected, &checked).ok()) {
@@ -54,7 +49,7 @@ made_by: Describes its origin; the error ends with it.
 
 namespace {
 
-absl::Status CheckGradientShapeGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
+absl::Status CheckGradientShapeGradient(const tensorflow::AttrSlice& /*attrs*/, FunctionDef* g) {
   return Define(
       // Arg defs
       {"gradient: T", "expected: int64", "dy: T"},
@@ -73,12 +68,12 @@ REGISTER_OP_GRADIENT("TfExt>CheckGradientShape", CheckGradientShapeGradient);
 
 class CheckGradientShapeOp : public OpKernel {
  public:
-  explicit CheckGradientShapeOp(OpKernelConstruction* context) : OpKernel(context) {
+  explicit CheckGradientShapeOp(tensorflow::OpKernelConstruction* context) : OpKernel(context) {
     OP_REQUIRES_OK(context, context->GetAttr("where", &where_));
     OP_REQUIRES_OK(context, context->GetAttr("made_by", &made_by_));
   }
 
-  void Compute(OpKernelContext* context) override {
+  void Compute(tensorflow::OpKernelContext* context) override {
     const Tensor& gradient = context->input(0);
     const Tensor& sizes = context->input(1);
     OP_REQUIRES(

@@ -1,32 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <algorithm>
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/shape_inference.h"
-#include "tensorflow/core/framework/tensor.h"
-#include "tensorflow/core/platform/errors.h"
 #include "tensorflow/core/platform/tstring.h"
 #include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/gradient/functions/inlined_copy.h"
-#include "tensorflow_ext/kernels/argument_shape.h"
+#include "tensorflow_ext/graph_marks/graph_bytes.h"
 
 namespace tensorflow_ext {
 
 using tensorflow::OpKernel;
-using tensorflow::OpKernelConstruction;
 using tensorflow::OpKernelContext;
-using tensorflow::Tensor;
-using tensorflow::TensorShape;
 using tensorflow::tstring;
 using tensorflow::shape_inference::InferenceContext;
 using tensorflow::shape_inference::ShapeHandle;
@@ -34,17 +25,10 @@ using tensorflow::shape_inference::ShapeHandle;
 namespace {
 
 constexpr char kInlineCalls[] = "TfExt>InlineCalls";
-constexpr char kNames[] = "a vector, [n]";
 
 absl::Status InlineCallsShape(InferenceContext* c) {
-  tensorflow::DataType type;
-  TF_RETURN_IF_ERROR(c->GetAttr("T", &type));
-  const bool is_string = type == tensorflow::DT_STRING;
-  ShapeHandle graph_def, outputs;
-  TF_RETURN_IF_ERROR(InferRank(c, kInlineCalls, "graph_def", 0, is_string ? 0 : 1,
-                               is_string ? kScalar : kNames, &graph_def));
-  TF_RETURN_IF_ERROR(InferRank(c, kInlineCalls, "outputs", 1, 1, kNames, &outputs));
-  c->set_output(0, is_string ? c->Scalar() : c->Vector(InferenceContext::kUnknownDim));
+  ShapeHandle outputs;
+  TF_RETURN_IF_ERROR(InferGraphAndNames(c, kInlineCalls, "outputs", &outputs));
   c->set_output(1, outputs);
   return absl::OkStatus();
 }
@@ -81,61 +65,19 @@ REGISTER_OP_NO_GRADIENT("TfExt>InlineCalls");
 
 namespace {
 
-// The bytes of a serialized message as one string, [], or as uint8, [n].
-template <typename T>
-struct Bytes;
-
-template <>
-struct Bytes<tstring> {
-  static constexpr int kRank = 0;
-  static constexpr const char* kShape = kScalar;
-  static absl::string_view Read(const Tensor& tensor) { return tensor.scalar<tstring>()(); }
-  static TensorShape ShapeOf(const std::string&) { return {}; }
-  static void Write(const std::string& bytes, Tensor* tensor) {
-    tensor->scalar<tstring>()() = bytes;
-  }
-};
-
-template <>
-struct Bytes<uint8_t> {
-  static constexpr int kRank = 1;
-  static constexpr const char* kShape = kNames;
-  static absl::string_view Read(const Tensor& tensor) {
-    return absl::string_view(tensor.tensor_data().data(), tensor.NumElements());
-  }
-  static TensorShape ShapeOf(const std::string& bytes) {
-    return {static_cast<int64_t>(bytes.size())};
-  }
-  static void Write(const std::string& bytes, Tensor* tensor) {
-    std::copy(bytes.begin(), bytes.end(), tensor->vec<uint8_t>().data());
-  }
-};
-
 template <typename T>
 class InlineCallsOp : public OpKernel {
  public:
   using OpKernel::OpKernel;
 
   void Compute(OpKernelContext* context) override {
-    const Tensor& graph_def = context->input(0);
-    const Tensor& outputs = context->input(1);
-    OP_REQUIRES_OK(context, CheckRank(kInlineCalls, "graph_def", graph_def.shape(), Bytes<T>::kRank,
-                                      Bytes<T>::kShape));
-    OP_REQUIRES_OK(context, CheckRank(kInlineCalls, "outputs", outputs.shape(), 1, kNames));
-    const absl::string_view bytes = Bytes<T>::Read(graph_def);
-    const tstring* names = outputs.vec<tstring>().data();
+    OP_REQUIRES_OK(context, CheckGraphAndNames<T>(kInlineCalls, "outputs", *context));
+    const absl::string_view bytes = Bytes<T>::Read(context->input(0));
     const absl::StatusOr<InlinedCopy> copy =
-        CopyInlined(bytes.data(), bytes.size(), {names, names + outputs.NumElements()});
-    OP_REQUIRES(context, copy.ok(),
-                tensorflow::errors::CreateWithUpdatedMessage(
-                    copy.status(), absl::StrCat(kInlineCalls, ": ", copy.status().message())));
-    Tensor* nodes = nullptr;
-    const std::string serialized = copy->nodes.SerializeAsString();
-    OP_REQUIRES_OK(context, context->allocate_output(0, Bytes<T>::ShapeOf(serialized), &nodes));
-    Bytes<T>::Write(serialized, nodes);
-    Tensor* inlined = nullptr;
-    OP_REQUIRES_OK(context, context->allocate_output(1, outputs.shape(), &inlined));
-    std::copy(copy->tensors.begin(), copy->tensors.end(), inlined->vec<tstring>().data());
+        CopyInlined(bytes.data(), bytes.size(), Names(context->input(1)));
+    OP_REQUIRES_OK(context, Prefixed(kInlineCalls, copy.status()));
+    OP_REQUIRES_OK(context, WriteGraphDef<T>(copy->nodes, context));
+    OP_REQUIRES_OK(context, WriteNames(1, copy->tensors, context));
   }
 };
 

@@ -7,8 +7,7 @@
 // All errors are InvalidArgument. `op` is the op's name and `name` an argument's. `expected`
 // describes the expected shape, with a hint how to fix the call where the fix is not obvious.
 
-#ifndef TENSORFLOW_EXT_KERNELS_ARGUMENT_SHAPE_H_
-#define TENSORFLOW_EXT_KERNELS_ARGUMENT_SHAPE_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -101,5 +100,3 @@ inline absl::Status InferShapeOf(tensorflow::shape_inference::InferenceContext* 
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_ARGUMENT_SHAPE_H_

@@ -3,8 +3,7 @@
 // Functions that the elementary functions (elementary.h) and functors use besides + - * /. They
 // have no branches. T is float, double, or a class that stands for one and has its own versions.
 
-#ifndef TENSORFLOW_EXT_KERNELS_ARITHMETIC_H_
-#define TENSORFLOW_EXT_KERNELS_ARITHMETIC_H_
+#pragma once
 
 #include <cmath>
 #include <cstdint>
@@ -168,5 +167,3 @@ TENSORFLOW_EXT_HOST_DEVICE T Polynomial(T x, double c, Rest... rest) {
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_ARITHMETIC_H_

@@ -4,8 +4,7 @@
 // OpKernelConstruction, so the shape function and every kernel make the same check. Errors are
 // InvalidArgument and name the op, the attribute, its value and what was expected.
 
-#ifndef TENSORFLOW_EXT_KERNELS_ATTRIBUTES_H_
-#define TENSORFLOW_EXT_KERNELS_ATTRIBUTES_H_
+#pragma once
 
 #include <cmath>
 #include <string>
@@ -113,5 +112,3 @@ absl::Status ReadMembers(Context* context, std::string op, Functor* functor) {
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_ATTRIBUTES_H_

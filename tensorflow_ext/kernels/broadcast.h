@@ -4,8 +4,7 @@
 // TensorFlow headers. This file has the index arithmetic for host and device and declares the
 // loops, which are defined in broadcast_cpu.h and broadcast_gpu.cuh.
 
-#ifndef TENSORFLOW_EXT_KERNELS_BROADCAST_H_
-#define TENSORFLOW_EXT_KERNELS_BROADCAST_H_
+#pragma once
 
 #include <cstdint>
 #include <type_traits>
@@ -172,5 +171,3 @@ auto DispatchFor(NumericType type, Fn&& fn) {
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_BROADCAST_H_

@@ -2,8 +2,7 @@
 //
 // The broadcasting loop on the CPU (elementwise_cpu.h).
 
-#ifndef TENSORFLOW_EXT_KERNELS_BROADCAST_CPU_H_
-#define TENSORFLOW_EXT_KERNELS_BROADCAST_CPU_H_
+#pragma once
 
 #include <algorithm>
 #include <type_traits>
@@ -251,5 +250,3 @@ void CpuElementwise<Functor, true>::Run(NumericType type,
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_BROADCAST_CPU_H_

@@ -2,8 +2,7 @@
 //
 // The broadcasting loop on the GPU (elementwise_gpu.cuh).
 
-#ifndef TENSORFLOW_EXT_KERNELS_BROADCAST_GPU_CUH_
-#define TENSORFLOW_EXT_KERNELS_BROADCAST_GPU_CUH_
+#pragma once
 
 #include "tensorflow_ext/kernels/broadcast.h"
 #include "tensorflow_ext/kernels/elementwise_gpu.cuh"
@@ -238,5 +237,3 @@ int GpuElementwise<Functor, true>::Launch(NumericType type,
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_BROADCAST_GPU_CUH_

@@ -3,8 +3,7 @@
 // The OpKernels of broadcasting elementwise ops (broadcast.h), each for all types that the op's
 // definition admits. REGISTER_ELEMENTWISE (elementwise_op.h) registers them.
 
-#ifndef TENSORFLOW_EXT_KERNELS_BROADCAST_OP_H_
-#define TENSORFLOW_EXT_KERNELS_BROADCAST_OP_H_
+#pragma once
 
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow_ext/kernels/broadcast.h"
@@ -125,5 +124,3 @@ class BroadcastGpuOp final : public BroadcastOp<Functor> {
 #endif
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_BROADCAST_OP_H_

@@ -3,8 +3,7 @@
 // Splits a broadcast into runs of elements that a loop processes at once: the innermost dimension
 // or, where that is short, several rows of it whose operands are gathered first.
 
-#ifndef TENSORFLOW_EXT_KERNELS_BROADCAST_RUNS_CPU_H_
-#define TENSORFLOW_EXT_KERNELS_BROADCAST_RUNS_CPU_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -156,5 +155,3 @@ class BroadcastRuns {
 
 }  // namespace internal
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_BROADCAST_RUNS_CPU_H_

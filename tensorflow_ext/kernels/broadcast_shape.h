@@ -5,8 +5,7 @@
 // three, argument 0 has the shape that the others broadcast to. Errors are InvalidArgument and name
 // the op, the arguments and their shapes.
 
-#ifndef TENSORFLOW_EXT_KERNELS_BROADCAST_SHAPE_H_
-#define TENSORFLOW_EXT_KERNELS_BROADCAST_SHAPE_H_
+#pragma once
 
 #include <algorithm>
 #include <string>
@@ -120,5 +119,3 @@ inline auto BroadcastShapeFn(const char* op) {
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_BROADCAST_SHAPE_H_

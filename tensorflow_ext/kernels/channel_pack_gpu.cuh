@@ -3,8 +3,7 @@
 // Neighbouring channels of a pixel that a GPU thread processes together, in memory accesses of 16
 // bytes where channels and addresses allow it.
 
-#ifndef TENSORFLOW_EXT_KERNELS_CHANNEL_PACK_GPU_CUH_
-#define TENSORFLOW_EXT_KERNELS_CHANNEL_PACK_GPU_CUH_
+#pragma once
 
 #include <cuda_runtime.h>
 
@@ -91,5 +90,3 @@ auto WithPackedChannels(const Dims& dims, const void* input, const void* output,
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_CHANNEL_PACK_GPU_CUH_

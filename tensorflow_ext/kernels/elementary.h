@@ -18,13 +18,10 @@
 // Polynomials are minimax in their relative error, to less than half a unit (found with the Remez
 // exchange algorithm).
 
-#ifndef TENSORFLOW_EXT_KERNELS_ELEMENTARY_H_
-#define TENSORFLOW_EXT_KERNELS_ELEMENTARY_H_
+#pragma once
 
 #include "tensorflow_ext/kernels/arithmetic.h"
 #include "tensorflow_ext/kernels/error_function.h"
 #include "tensorflow_ext/kernels/exponential.h"
 #include "tensorflow_ext/kernels/logarithm.h"
 #include "tensorflow_ext/kernels/power.h"
-
-#endif  // TENSORFLOW_EXT_KERNELS_ELEMENTARY_H_

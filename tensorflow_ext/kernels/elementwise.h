@@ -36,8 +36,7 @@
 // (elementwise_gpu.cuh), and kernels and lowerings registered (elementwise_op.h). In ops/ the build
 // writes the files that do so (ops/functors.bzl).
 
-#ifndef TENSORFLOW_EXT_KERNELS_ELEMENTWISE_H_
-#define TENSORFLOW_EXT_KERNELS_ELEMENTWISE_H_
+#pragma once
 
 #include <cstdint>
 #include <type_traits>
@@ -182,5 +181,3 @@ struct GpuElementwise<Functor, false> {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_ELEMENTWISE_H_

@@ -5,8 +5,7 @@
 //
 //   TENSORFLOW_EXT_ACTIVATIONS(INSTANTIATE_CPU_ELEMENTWISE)
 
-#ifndef TENSORFLOW_EXT_KERNELS_ELEMENTWISE_CPU_H_
-#define TENSORFLOW_EXT_KERNELS_ELEMENTWISE_CPU_H_
+#pragma once
 
 #include <algorithm>
 #include <type_traits>
@@ -248,5 +247,3 @@ void CpuElementwise<Functor, false>::Run(const Functor& functor, NumericType typ
   template struct ::tensorflow_ext::CpuElementwise<Functor>;
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_ELEMENTWISE_CPU_H_

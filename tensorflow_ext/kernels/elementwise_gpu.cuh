@@ -5,8 +5,7 @@
 //
 //   TENSORFLOW_EXT_ACTIVATIONS(INSTANTIATE_GPU_ELEMENTWISE)
 
-#ifndef TENSORFLOW_EXT_KERNELS_ELEMENTWISE_GPU_CUH_
-#define TENSORFLOW_EXT_KERNELS_ELEMENTWISE_GPU_CUH_
+#pragma once
 
 #include "tensorflow_ext/kernels/elementwise.h"
 #include "tensorflow_ext/kernels/launch.cuh"
@@ -139,5 +138,3 @@ int GpuElementwise<Functor, false>::Launch(const Functor& functor, NumericType t
   template struct ::tensorflow_ext::GpuElementwise<Functor>;
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_ELEMENTWISE_GPU_CUH_

@@ -11,8 +11,7 @@
 //
 // may take the place of a functor's function Read.
 
-#ifndef TENSORFLOW_EXT_KERNELS_ELEMENTWISE_OP_H_
-#define TENSORFLOW_EXT_KERNELS_ELEMENTWISE_OP_H_
+#pragma once
 
 #include <type_traits>
 
@@ -160,5 +159,3 @@ using GpuKernelOf =
 #else
 #define REGISTER_ELEMENTWISE_LOWERING(op, Functor)
 #endif
-
-#endif  // TENSORFLOW_EXT_KERNELS_ELEMENTWISE_OP_H_

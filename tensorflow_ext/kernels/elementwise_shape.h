@@ -3,8 +3,7 @@
 // The shape function of an op that a functor computes (elementwise.h): it checks attributes and
 // shapes.
 
-#ifndef TENSORFLOW_EXT_KERNELS_ELEMENTWISE_SHAPE_H_
-#define TENSORFLOW_EXT_KERNELS_ELEMENTWISE_SHAPE_H_
+#pragma once
 
 #include "tensorflow/core/framework/shape_inference.h"
 #include "tensorflow_ext/kernels/attributes.h"
@@ -28,5 +27,3 @@ auto ElementwiseShapeFn(const char* op) {
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_ELEMENTWISE_SHAPE_H_

@@ -2,8 +2,7 @@
 //
 // The error function and the normal distribution, see elementary.h.
 
-#ifndef TENSORFLOW_EXT_KERNELS_ERROR_FUNCTION_H_
-#define TENSORFLOW_EXT_KERNELS_ERROR_FUNCTION_H_
+#pragma once
 
 #include "tensorflow_ext/kernels/exponential.h"
 
@@ -107,5 +106,3 @@ TENSORFLOW_EXT_HOST_DEVICE T Erf(T x) {
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_ERROR_FUNCTION_H_

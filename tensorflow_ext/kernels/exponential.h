@@ -2,8 +2,7 @@
 //
 // Exp, Expm1, Tanh, Sigmoid and powers that do not grow; see elementary.h.
 
-#ifndef TENSORFLOW_EXT_KERNELS_EXPONENTIAL_H_
-#define TENSORFLOW_EXT_KERNELS_EXPONENTIAL_H_
+#pragma once
 
 #include "tensorflow_ext/kernels/arithmetic.h"
 
@@ -269,5 +268,3 @@ TENSORFLOW_EXT_HOST_DEVICE Logistic<T> Sigmoid(T x) {
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_EXPONENTIAL_H_

@@ -2,8 +2,7 @@
 //
 // TensorFlow's GPU stream, as far as a kernel needs it, without its headers.
 
-#ifndef TENSORFLOW_EXT_KERNELS_GPU_STREAM_H_
-#define TENSORFLOW_EXT_KERNELS_GPU_STREAM_H_
+#pragma once
 
 #include "absl/status/status.h"
 #include "tensorflow/core/framework/op_kernel.h"
@@ -17,5 +16,3 @@ void* GpuStream(tensorflow::OpKernelContext* context);
 absl::Status LaunchStatus(const tensorflow::OpKernel& kernel, int error);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_GPU_STREAM_H_

@@ -5,8 +5,7 @@
 // argument, its value and what was expected. `op` is the op's name, `name` an argument's. A
 // function that reads a shape fills in its part of `dims`.
 
-#ifndef TENSORFLOW_EXT_KERNELS_IMAGES_CHECKS_H_
-#define TENSORFLOW_EXT_KERNELS_IMAGES_CHECKS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -28,8 +27,7 @@ inline constexpr char kImagesExpected[] = "rank 4, images [N, H, W, C]";
 template <typename Dims>
 absl::Status ReadDataDims(absl::string_view op, absl::string_view name,
                           const tensorflow::TensorShape& shape, Dims* dims) {
-  absl::Status status = CheckRank(op, name, shape, 4, kImagesExpected);
-  if (!status.ok()) return status;
+  TF_RETURN_IF_ERROR(CheckRank(op, name, shape, 4, kImagesExpected));
   dims->images = shape.dim_size(0);
   dims->height = shape.dim_size(1);
   dims->width = shape.dim_size(2);
@@ -41,8 +39,7 @@ absl::Status ReadDataDims(absl::string_view op, absl::string_view name,
 template <typename Dims>
 absl::Status ReadInt32DataDims(absl::string_view op, absl::string_view name,
                                const tensorflow::TensorShape& shape, Dims* dims) {
-  absl::Status status = ReadDataDims(op, name, shape, dims);
-  if (!status.ok()) return status;
+  TF_RETURN_IF_ERROR(ReadDataDims(op, name, shape, dims));
   if (dims->height > INT32_MAX || dims->width > INT32_MAX) {
     return ShapeError(op, name, shape, "H and W below 2^31");
   }
@@ -88,5 +85,3 @@ inline absl::Status MergeChannels(tensorflow::shape_inference::InferenceContext*
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_IMAGES_CHECKS_H_

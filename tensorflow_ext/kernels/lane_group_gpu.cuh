@@ -3,8 +3,7 @@
 // Dot products on the GPU: a group of neighbouring threads of a warp computes one, each thread a
 // part of it.
 
-#ifndef TENSORFLOW_EXT_KERNELS_LANE_GROUP_GPU_CUH_
-#define TENSORFLOW_EXT_KERNELS_LANE_GROUP_GPU_CUH_
+#pragma once
 
 #include <cstdint>
 #include <type_traits>
@@ -62,5 +61,3 @@ auto WithLaneGroup(int64_t packs, Launch&& launch) {
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_LANE_GROUP_GPU_CUH_

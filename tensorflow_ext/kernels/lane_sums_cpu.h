@@ -4,8 +4,7 @@
 // to partial sum i % 32, and the partial sums are added pairwise at the end. For loops of RunBest
 // (simd.h).
 
-#ifndef TENSORFLOW_EXT_KERNELS_LANE_SUMS_CPU_H_
-#define TENSORFLOW_EXT_KERNELS_LANE_SUMS_CPU_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -155,5 +154,3 @@ class LaneSums {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_LANE_SUMS_CPU_H_

@@ -2,8 +2,7 @@
 //
 // Launch geometry of the kernels in .cu.cc files, and the data of one access.
 
-#ifndef TENSORFLOW_EXT_KERNELS_LAUNCH_CUH_
-#define TENSORFLOW_EXT_KERNELS_LAUNCH_CUH_
+#pragma once
 
 #include <cuda_runtime.h>
 
@@ -41,5 +40,3 @@ struct alignas(kElements * sizeof(T)) Pack {
 
 }  // namespace internal
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_LAUNCH_CUH_

@@ -4,8 +4,7 @@
 // cudaStream_t) and returns the launch's cudaError_t as an int, 0 for success. It launches nothing
 // for an empty tensor.
 
-#ifndef TENSORFLOW_EXT_KERNELS_LAUNCH_H_
-#define TENSORFLOW_EXT_KERNELS_LAUNCH_H_
+#pragma once
 
 namespace tensorflow_ext {
 
@@ -13,5 +12,3 @@ namespace tensorflow_ext {
 const char* LaunchErrorString(int error);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_LAUNCH_H_

@@ -5,8 +5,7 @@
 // x = m 2^e with m from sqrt(1/2) to sqrt(2); with s = (m - 1) / (m + 1), log(m) = 2 atanh(s) = 2 s
 // + 2/3 s^3 + ....
 
-#ifndef TENSORFLOW_EXT_KERNELS_LOGARITHM_H_
-#define TENSORFLOW_EXT_KERNELS_LOGARITHM_H_
+#pragma once
 
 #include <cmath>
 
@@ -128,5 +127,3 @@ TENSORFLOW_EXT_HOST_DEVICE T Log1p(T x) {
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_LOGARITHM_H_

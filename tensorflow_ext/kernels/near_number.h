@@ -12,8 +12,7 @@
 // angles, because the rest is unused. Then the loop computes with SinCosNear or with SinCos. The
 // results have the same bits.
 
-#ifndef TENSORFLOW_EXT_KERNELS_NEAR_NUMBER_H_
-#define TENSORFLOW_EXT_KERNELS_NEAR_NUMBER_H_
+#pragma once
 
 #include <cstdint>
 #include <type_traits>
@@ -148,5 +147,3 @@ TENSORFLOW_EXT_INLINE C ValueOf(NearNumber<C> x) {
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_NEAR_NUMBER_H_

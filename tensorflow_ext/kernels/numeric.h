@@ -5,8 +5,7 @@
 //
 //   y[i] = FromCompute<T>(f(ToCompute(x[i])));
 
-#ifndef TENSORFLOW_EXT_KERNELS_NUMERIC_H_
-#define TENSORFLOW_EXT_KERNELS_NUMERIC_H_
+#pragma once
 
 #include <cmath>
 #include <cstdint>
@@ -204,5 +203,3 @@ auto DispatchNumeric(NumericType type, Fn&& fn) {
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_NUMERIC_H_

@@ -2,8 +2,7 @@
 //
 // Divides work among TensorFlow's threads.
 
-#ifndef TENSORFLOW_EXT_KERNELS_PARALLEL_H_
-#define TENSORFLOW_EXT_KERNELS_PARALLEL_H_
+#pragma once
 
 #include <algorithm>
 #include <atomic>
@@ -173,5 +172,3 @@ class FirstIndex {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_PARALLEL_H_

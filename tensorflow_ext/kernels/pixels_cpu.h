@@ -3,8 +3,7 @@
 // Weighted sums of pixels, channel by channel, on the CPU. For loops of RunBest (simd.h). Pixels
 // are added in the order in which they come, four at a time, on every instruction set.
 
-#ifndef TENSORFLOW_EXT_KERNELS_PIXELS_CPU_H_
-#define TENSORFLOW_EXT_KERNELS_PIXELS_CPU_H_
+#pragma once
 
 #include <cstdint>
 #include <cstring>
@@ -161,5 +160,3 @@ class PixelSums {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_PIXELS_CPU_H_

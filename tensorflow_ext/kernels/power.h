@@ -8,8 +8,7 @@
 // "A Floating-Point Technique for Extending the Available Precision",
 // Numerische Mathematik 18, 1971.
 
-#ifndef TENSORFLOW_EXT_KERNELS_POWER_H_
-#define TENSORFLOW_EXT_KERNELS_POWER_H_
+#pragma once
 
 #include <cmath>
 
@@ -144,5 +143,3 @@ TENSORFLOW_EXT_HOST_DEVICE T Pow(T x, T y) {
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_POWER_H_

@@ -3,8 +3,7 @@
 // Prefetches memory that a loop needs later. A processor prefetches sequential reads by itself. For
 // scattered reads it sees only the addresses in the instructions that it holds at once.
 
-#ifndef TENSORFLOW_EXT_KERNELS_PREFETCH_CPU_H_
-#define TENSORFLOW_EXT_KERNELS_PREFETCH_CPU_H_
+#pragma once
 
 #include <cstdint>
 
@@ -23,5 +22,3 @@ TENSORFLOW_EXT_INLINE void Prefetch(const T* values, int64_t size) {
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_PREFETCH_CPU_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_KERNELS_QUOTIENT_H_
-#define TENSORFLOW_EXT_KERNELS_QUOTIENT_H_
+#pragma once
 
 #include <cstdint>
 
@@ -16,5 +15,3 @@ TENSORFLOW_EXT_HOST_DEVICE int64_t Quotient(int64_t a, int64_t b) {
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_QUOTIENT_H_

@@ -4,8 +4,7 @@
 // device. A region is a row of `rois`, (batch index, x1, y1, x2, y2), and is divided into
 // pooled_height * pooled_width bins.
 
-#ifndef TENSORFLOW_EXT_KERNELS_REGIONS_H_
-#define TENSORFLOW_EXT_KERNELS_REGIONS_H_
+#pragma once
 
 #include <cstdint>
 
@@ -78,5 +77,3 @@ inline double RoiBatchIndex(NumericType type, const void* rois, int64_t roi) {
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_REGIONS_H_

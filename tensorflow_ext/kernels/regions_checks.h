@@ -5,8 +5,7 @@
 // value and what was expected. `op` is the op's name. Functions that read a shape fill in their
 // part of `dims`.
 
-#ifndef TENSORFLOW_EXT_KERNELS_REGIONS_CHECKS_H_
-#define TENSORFLOW_EXT_KERNELS_REGIONS_CHECKS_H_
+#pragma once
 
 #include <algorithm>
 #include <cmath>
@@ -131,5 +130,3 @@ inline std::vector<std::vector<int64_t>> RoisOfImages(const RegionDims& dims,
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_REGIONS_CHECKS_H_

@@ -2,8 +2,7 @@
 //
 // For ops on each row of a matrix. A tensor's rows are its last dimension.
 
-#ifndef TENSORFLOW_EXT_KERNELS_ROWS_H_
-#define TENSORFLOW_EXT_KERNELS_ROWS_H_
+#pragma once
 
 #include <cstdint>
 
@@ -19,5 +18,3 @@ struct RowDims {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_ROWS_H_

@@ -3,8 +3,7 @@
 // Shape checks of a tensor whose rows an op works on (rows.h), for shape functions, kernels and XLA
 // lowerings.
 
-#ifndef TENSORFLOW_EXT_KERNELS_ROWS_CHECKS_H_
-#define TENSORFLOW_EXT_KERNELS_ROWS_CHECKS_H_
+#pragma once
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -38,5 +37,3 @@ inline absl::Status InferRows(tensorflow::shape_inference::InferenceContext* c,
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_ROWS_CHECKS_H_

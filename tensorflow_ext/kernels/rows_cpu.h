@@ -3,8 +3,7 @@
 // Rows that a loop passes over several times while they are in cache. For loops of RunBest
 // (simd.h).
 
-#ifndef TENSORFLOW_EXT_KERNELS_ROWS_CPU_H_
-#define TENSORFLOW_EXT_KERNELS_ROWS_CPU_H_
+#pragma once
 
 #include <cstdint>
 #include <type_traits>
@@ -105,5 +104,3 @@ class LinesAhead {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_ROWS_CPU_H_

@@ -4,8 +4,7 @@
 // longer ones a block. A thread keeps its part of a short row in registers; it reads a longer row
 // again, from the cache.
 
-#ifndef TENSORFLOW_EXT_KERNELS_ROWS_GPU_CUH_
-#define TENSORFLOW_EXT_KERNELS_ROWS_GPU_CUH_
+#pragma once
 
 #include <cstdint>
 #include <initializer_list>
@@ -176,5 +175,3 @@ unsigned int RowBlocks(int64_t rows) {
 }
 }  // namespace internal
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_ROWS_GPU_CUH_

@@ -3,8 +3,7 @@
 // The rule of elementwise ops: all inputs and the output have the same shape. For shape functions,
 // kernels and XLA lowerings.
 
-#ifndef TENSORFLOW_EXT_KERNELS_SAME_SHAPE_H_
-#define TENSORFLOW_EXT_KERNELS_SAME_SHAPE_H_
+#pragma once
 
 #include <string>
 
@@ -61,5 +60,3 @@ inline auto SameShapeFn(const char* op, int inputs = 2) {
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_SAME_SHAPE_H_

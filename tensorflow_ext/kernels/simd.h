@@ -18,8 +18,7 @@
 // loops are compiled without contraction of products and sums (defs.bzl), so results do not depend
 // on the machine.
 
-#ifndef TENSORFLOW_EXT_KERNELS_SIMD_H_
-#define TENSORFLOW_EXT_KERNELS_SIMD_H_
+#pragma once
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -293,5 +292,3 @@ auto RunShared(Arguments... arguments) {
 #endif
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_SIMD_H_

@@ -4,8 +4,7 @@
 // written past the caches are not read; that read is a third of the traffic of an elementwise loop
 // with one operand.
 
-#ifndef TENSORFLOW_EXT_KERNELS_STREAMING_CPU_H_
-#define TENSORFLOW_EXT_KERNELS_STREAMING_CPU_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -69,5 +68,3 @@ TENSORFLOW_EXT_INLINE void FinishStreaming() {
 
 }  // namespace internal
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_STREAMING_CPU_H_

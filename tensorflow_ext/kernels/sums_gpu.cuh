@@ -3,8 +3,7 @@
 // Gradients that many threads add to. The sums have the compute type and are rounded at the end if
 // the output has another type.
 
-#ifndef TENSORFLOW_EXT_KERNELS_SUMS_GPU_CUH_
-#define TENSORFLOW_EXT_KERNELS_SUMS_GPU_CUH_
+#pragma once
 
 #include <cstdint>
 #include <type_traits>
@@ -70,5 +69,3 @@ __device__ __forceinline__ void ForEachInOrder(int64_t count, Test&& test, Use&&
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_SUMS_GPU_CUH_

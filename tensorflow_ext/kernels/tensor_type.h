@@ -2,8 +2,7 @@
 //
 // Conversions between TensorFlow's types and the kernels' types (numeric.h).
 
-#ifndef TENSORFLOW_EXT_KERNELS_TENSOR_TYPE_H_
-#define TENSORFLOW_EXT_KERNELS_TENSOR_TYPE_H_
+#pragma once
 
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/framework/types.h"
@@ -49,5 +48,3 @@ inline double HostScalar(const tensorflow::Tensor& scalar) {
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_TENSOR_TYPE_H_

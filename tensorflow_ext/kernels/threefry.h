@@ -5,8 +5,7 @@
 // access to any number of the sequence, so results depend neither on the number of threads nor on
 // which thread computes them. Sums, rotations and exclusive ors give the same bits on every device.
 
-#ifndef TENSORFLOW_EXT_KERNELS_THREEFRY_H_
-#define TENSORFLOW_EXT_KERNELS_THREEFRY_H_
+#pragma once
 
 #include <cstdint>
 
@@ -60,5 +59,3 @@ TENSORFLOW_EXT_HOST_DEVICE Pair<Word> Threefry(const Pair<Word>& key, const Pair
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_THREEFRY_H_

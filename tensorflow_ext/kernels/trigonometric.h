@@ -7,8 +7,7 @@
 // An angle up to kTrigonometricLimit is reduced by a few products, which vectorise. A larger angle
 // is reduced with integers, in a branch. The CPU's loops choose block by block (near_number.h).
 
-#ifndef TENSORFLOW_EXT_KERNELS_TRIGONOMETRIC_H_
-#define TENSORFLOW_EXT_KERNELS_TRIGONOMETRIC_H_
+#pragma once
 
 #include <cmath>
 #include <cstdint>
@@ -240,5 +239,3 @@ TENSORFLOW_EXT_HOST_DEVICE T Atan(T x) {
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_TRIGONOMETRIC_H_

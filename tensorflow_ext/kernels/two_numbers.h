@@ -10,8 +10,7 @@
 //   struct Mish {
 //     static constexpr bool kTwoAtOnce = true;
 
-#ifndef TENSORFLOW_EXT_KERNELS_TWO_NUMBERS_H_
-#define TENSORFLOW_EXT_KERNELS_TWO_NUMBERS_H_
+#pragma once
 
 #include <type_traits>
 
@@ -135,5 +134,3 @@ TENSORFLOW_EXT_TWO_FUNCTION(SinCosNear)
 #undef TENSORFLOW_EXT_TWO_FUNCTION
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_TWO_NUMBERS_H_

@@ -21,8 +21,7 @@
 //   REGISTER_KERNEL_BUILDER(Name("TfExt>X").Device(DEVICE_GPU), XGpuOp);
 //   #endif
 
-#ifndef TENSORFLOW_EXT_KERNELS_TYPED_OP_H_
-#define TENSORFLOW_EXT_KERNELS_TYPED_OP_H_
+#pragma once
 
 #include <cstdint>
 
@@ -63,5 +62,3 @@ inline absl::Status AllocateSums(OpKernelContext* context, NumericType type, int
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_KERNELS_TYPED_OP_H_

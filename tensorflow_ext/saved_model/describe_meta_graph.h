@@ -3,8 +3,7 @@
  * Describes a SavedModel for C: the content of its protocol buffers as lines of text. In the style
  * of gradient/c_api.h.
  */
-#ifndef TENSORFLOW_EXT_SAVED_MODEL_DESCRIBE_META_GRAPH_H_
-#define TENSORFLOW_EXT_SAVED_MODEL_DESCRIBE_META_GRAPH_H_
+#pragma once
 
 #include "tensorflow/c/tf_buffer.h"
 #include "tensorflow/c/tf_status.h"
@@ -59,5 +58,3 @@ TFEXT_EXPORT void TfExt_DescribeMetaGraph(const TF_Buffer* meta_graph_def, TF_Bu
 #ifdef __cplusplus
 } /* extern "C" */
 #endif
-
-#endif /* TENSORFLOW_EXT_SAVED_MODEL_DESCRIBE_META_GRAPH_H_ */

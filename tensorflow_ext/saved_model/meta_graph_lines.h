@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_SAVED_MODEL_META_GRAPH_LINES_H_
-#define TENSORFLOW_EXT_SAVED_MODEL_META_GRAPH_LINES_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -17,5 +16,3 @@ namespace tensorflow_ext {
 absl::StatusOr<std::vector<std::string>> MetaGraphLines(const tensorflow::MetaGraphDef& meta_graph);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_SAVED_MODEL_META_GRAPH_LINES_H_

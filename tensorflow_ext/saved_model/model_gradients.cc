@@ -28,10 +28,8 @@ namespace tensorflow_ext {
 namespace {
 
 using tensorflow::FunctionDef;
-using tensorflow::FunctionLibraryDefinition;
 using tensorflow::MetaGraphDef;
 using tensorflow::NodeDef;
-using tensorflow::OpDef;
 using tensorflow::SavedObject;
 using tensorflow::StructuredValue;
 
@@ -307,7 +305,7 @@ class Finder {
     if (function == kMainGraph || parts.size() != 3) return input;
     for (const NodeDef& node : Definition(function)->node_def()) {
       if (node.name() != parts[0]) continue;
-      const OpDef* op_def = nullptr;
+      const tensorflow::OpDef* op_def = nullptr;
       TF_RETURN_IF_ERROR(library_.LookUpOpDef(node.op(), &op_def));
       tensorflow::NameRangeMap outputs;
       TF_RETURN_IF_ERROR(tensorflow::NameRangesForNode(node, *op_def, nullptr, &outputs));
@@ -336,7 +334,7 @@ class Finder {
 
   const tensorflow::GraphDef& graph_;
   const tensorflow::SavedObjectGraph& objects_;
-  const FunctionLibraryDefinition library_;
+  const tensorflow::FunctionLibraryDefinition library_;
   std::map<std::string, std::string> functions_;  // of gradients, by name
   std::map<std::string, const NodeDef*> main_nodes_;
   std::map<std::string, std::vector<Call>> calls_;  // of each function

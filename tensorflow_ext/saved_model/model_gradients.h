@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_SAVED_MODEL_MODEL_GRADIENTS_H_
-#define TENSORFLOW_EXT_SAVED_MODEL_MODEL_GRADIENTS_H_
+#pragma once
 
 #include <map>
 #include <string>
@@ -33,5 +32,3 @@ absl::StatusOr<ModelGradients> FindModelGradients(const tensorflow::MetaGraphDef
 absl::StatusOr<std::string> GradientsAsGraphDef(const tensorflow::MetaGraphDef& meta_graph);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_SAVED_MODEL_MODEL_GRADIENTS_H_

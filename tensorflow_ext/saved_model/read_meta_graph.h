@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_SAVED_MODEL_READ_META_GRAPH_H_
-#define TENSORFLOW_EXT_SAVED_MODEL_READ_META_GRAPH_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -25,5 +24,3 @@ absl::StatusOr<tensorflow::MetaGraphDef> ParseMetaGraph(const TF_Buffer* meta_gr
 int NumDataInputs(const tensorflow::NodeDef& node);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_SAVED_MODEL_READ_META_GRAPH_H_

@@ -26,20 +26,17 @@ namespace tensorflow_ext {
 
 using tensorflow::MetaGraphDef;
 using tensorflow::OpKernel;
-using tensorflow::OpKernelConstruction;
 using tensorflow::OpKernelContext;
 using tensorflow::Tensor;
 using tensorflow::TensorShape;
 using tensorflow::tstring;
-using tensorflow::shape_inference::InferenceContext;
-using tensorflow::shape_inference::ShapeHandle;
 
 namespace {
 
 // The shape function of an op that reads the model in a folder; `rank` is that of its output.
 auto ShapeFn(const char* op, int rank) {
-  return [=](InferenceContext* c) -> absl::Status {
-    ShapeHandle directory;
+  return [=](tensorflow::shape_inference::InferenceContext* c) -> absl::Status {
+    tensorflow::shape_inference::ShapeHandle directory;
     TF_RETURN_IF_ERROR(InferRank(c, op, "directory", 0, 0, kScalar, &directory));
     c->set_output(0, c->UnknownShapeOfRank(rank));
     return absl::OkStatus();
@@ -98,7 +95,7 @@ namespace {
 // Reads a graph of the model in the folder that is the input.
 class SavedModelOp : public OpKernel {
  public:
-  explicit SavedModelOp(OpKernelConstruction* context) : OpKernel(context) {
+  explicit SavedModelOp(tensorflow::OpKernelConstruction* context) : OpKernel(context) {
     OP_REQUIRES_OK(context, context->GetAttr("tags", &tags_));
   }
 

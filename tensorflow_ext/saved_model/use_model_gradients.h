@@ -12,8 +12,7 @@
  * TfExt_InlineCalls. A second call with the same model changes nothing. A model that
  * `python -m tensorflow_ext prepare MODEL` has written needs no call.
  */
-#ifndef TENSORFLOW_EXT_SAVED_MODEL_USE_MODEL_GRADIENTS_H_
-#define TENSORFLOW_EXT_SAVED_MODEL_USE_MODEL_GRADIENTS_H_
+#pragma once
 
 #include <stddef.h>
 
@@ -53,5 +52,3 @@ TFEXT_EXPORT void TfExt_ModelGradients(const TF_Buffer* meta_graph_def, TF_Buffe
 #ifdef __cplusplus
 } /* extern "C" */
 #endif
-
-#endif /* TENSORFLOW_EXT_SAVED_MODEL_USE_MODEL_GRADIENTS_H_ */

@@ -50,9 +50,12 @@ ImmediateExecutionTensorHandle* (*copy_to_device)(EagerContext*, ImmediateExecut
                                                   const char*, absl::Status*);
 void (*notify_deleted)(const TensorHandle*);
 
+// True while this thread runs steps in place of an op. They are not recorded themselves.
+thread_local bool runs_forward = false;
+
 absl::Status Execute(EagerOperation* op, Outputs outputs, int* num_outputs) {
   Recorder& recorder = Recorder::Get();
-  if (!recorder.IsNeeded()) return execute(op, outputs, num_outputs);
+  if (!recorder.IsNeeded() || runs_forward) return execute(op, outputs, num_outputs);
   return recorder.Execute(op, outputs, num_outputs);
 }
 
@@ -82,24 +85,23 @@ absl::Status Replace(void** table, Member member, Function* function, Function**
 }
 
 absl::Status ReplaceAll() {
-  TF_RETURN_IF_ERROR(Replace(_ZTVN10tensorflow12TensorHandleE, Find(NotifyDeleted()), &Forget,
-                             &notify_deleted));
+  TF_RETURN_IF_ERROR(
+      Replace(_ZTVN10tensorflow12TensorHandleE, Find(NotifyDeleted()), &Forget, &notify_deleted));
   TF_RETURN_IF_ERROR(Replace(_ZTVN10tensorflow12EagerContextE,
                              &EagerContext::CopyTensorHandleToDevice, &CopyToDevice,
                              &copy_to_device));
   return Replace(_ZTVN10tensorflow14EagerOperationE, &EagerOperation::Execute, &Execute, &execute);
 }
 
-// A second handle of an output. A record that kept the output itself would be what keeps the record.
-// The handle itself if the tensor may not be there yet.
+// A second handle of an output. A record that kept the output itself would be what keeps the
+// record. The handle itself if the tensor may not be there yet.
 HandlePtr SecondHandle(TensorHandle* handle, bool waits, EagerContext* context) {
   const Tensor* tensor;
   if (waits || handle->Type() != TensorHandle::LOCAL || !handle->Tensor(&tensor).ok()) {
     return NewRef(handle);
   }
-  return HandlePtr(TensorHandle::CreateLocalHandle(Tensor(*tensor), handle->device(),
-                                                   handle->op_device(), handle->resource_device(),
-                                                   context));
+  return HandlePtr(TensorHandle::CreateLocalHandle(
+      Tensor(*tensor), handle->device(), handle->op_device(), handle->resource_device(), context));
 }
 
 }  // namespace
@@ -170,8 +172,7 @@ Recorder::Watched Recorder::FindTapes(const EagerContext& context, Inputs inputs
     }
     for (TapeState* tape : tapes_) {
       if (!tape->recording || (tape->context != nullptr && tape->context != &context)) continue;
-      const bool may_watch =
-          tape->watches_variables && tape->thread == std::this_thread::get_id();
+      const bool may_watch = tape->watches_variables && tape->thread == std::this_thread::get_id();
       bool listens = false;
       for (size_t i = 0; i < inputs.size(); ++i) {
         if (may_watch && inputs[i]->DataType() == tensorflow::DT_RESOURCE) {
@@ -263,8 +264,7 @@ absl::Status Recorder::Execute(EagerOperation* op, Outputs outputs, int* num_out
   // Running the op may put copies on another device in the place of its inputs.
   std::vector<HandlePtr> inputs;
   for (ImmediateExecutionTensorHandle* input : op->Inputs()) {
-    inputs.push_back(
-        NewRef(tensorflow::TensorHandleFromInterface(input)));
+    inputs.push_back(NewRef(tensorflow::TensorHandleFromInterface(input)));
     if (inputs.back()->Type() == TensorHandle::REMOTE) {
       return absl::UnimplementedError(
           absl::StrCat("A tape cannot record op ", op->Name(), ": its input ", inputs.size() - 1,
@@ -295,13 +295,16 @@ absl::Status Recorder::ExecuteForward(const Watched& watched, bool waits, EagerC
   const EagerPlan& plan = *record->plan;
   const int most = *num_outputs;
   std::vector<std::vector<HandlePtr>> values;
-  TF_RETURN_IF_ERROR(RunSteps(
+  runs_forward = true;
+  const absl::Status status = RunSteps(
       context, plan.forward, {},
       [&](const EagerSource& source) {
         return source.kind == EagerSource::kInput ? inputs[source.index].get()
                                                   : plan.constants[source.index].get();
       },
-      &values));
+      &values);
+  runs_forward = false;
+  TF_RETURN_IF_ERROR(status);
   std::vector<AbstractTensorHandle*> all;
   for (const HandlePtr& value : values.back()) all.push_back(value.get());
   *num_outputs = plan.uses_upstream.size();

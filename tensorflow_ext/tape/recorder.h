@@ -9,8 +9,7 @@
 //     the program must copy back to read, and runs each op twice through TFE_Execute.
 //   - EagerOpRewriteRegistry sees an op before it runs, and never its outputs.
 
-#ifndef TENSORFLOW_EXT_TAPE_RECORDER_H_
-#define TENSORFLOW_EXT_TAPE_RECORDER_H_
+#pragma once
 
 #include <atomic>
 #include <memory>
@@ -45,7 +44,7 @@ class Recorder {
 
   void Add(TapeState* tape);
   void Remove(TapeState* tape);
-  // Whether any tape exists.
+  // True if any tape exists.
   bool IsNeeded() const { return num_tapes_.load(std::memory_order_relaxed) > 0; }
 
   // Runs `body` with the lock. It may move records and handles to its argument, which are deleted
@@ -93,8 +92,8 @@ class Recorder {
   mutable std::mutex mutex_;
   std::atomic<int> num_tapes_{0};
   std::vector<TapeState*> tapes_;
-  // The ids of the tensors that tapes know. The second handle that a record makes of a tensor is not
-  // the program's.
+  // The ids of the tensors that tapes know. The second handle that a record makes of a tensor is
+  // not the program's.
   struct Named {
     TensorId id;
     bool is_programs;
@@ -104,5 +103,3 @@ class Recorder {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_TAPE_RECORDER_H_

@@ -2,8 +2,7 @@
 //
 // Runs the steps of a plan as eager ops.
 
-#ifndef TENSORFLOW_EXT_TAPE_RUN_STEPS_H_
-#define TENSORFLOW_EXT_TAPE_RUN_STEPS_H_
+#pragma once
 
 #include <functional>
 #include <vector>
@@ -34,5 +33,3 @@ absl::Status RunSteps(tensorflow::EagerContext* context, const std::vector<Eager
                       std::vector<std::vector<HandlePtr>>* values);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_TAPE_RUN_STEPS_H_

@@ -4,8 +4,7 @@
 // recorder answers them where an eager op runs, because a kernel does not see the handles of its
 // inputs.
 
-#ifndef TENSORFLOW_EXT_TAPE_TAPE_OPS_H_
-#define TENSORFLOW_EXT_TAPE_TAPE_OPS_H_
+#pragma once
 
 #include "absl/status/status.h"
 #include "tensorflow/core/common_runtime/eager/eager_operation.h"
@@ -18,5 +17,3 @@ absl::Status RunTapeOp(const tensorflow::EagerOperation& op,
                        absl::Span<tensorflow::AbstractTensorHandle*> outputs, int* num_outputs);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_TAPE_TAPE_OPS_H_

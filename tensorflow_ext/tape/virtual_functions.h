@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Replaces virtual functions of TensorFlow's classes, for all objects of a class, where no interface
-// tells what they do. x86-64, by the C++ ABI of Itanium: a class has a table of its virtual
-// functions, and a pointer to a virtual member function holds the place in it.
+// Replaces virtual functions of TensorFlow's classes, for all objects of a class, where no
+// interface tells what they do. x86-64, by the C++ ABI of Itanium: a class has a table of its
+// virtual functions, and a pointer to a virtual member function holds the place in it.
 
-#ifndef TENSORFLOW_EXT_TAPE_VIRTUAL_FUNCTIONS_H_
-#define TENSORFLOW_EXT_TAPE_VIRTUAL_FUNCTIONS_H_
+#pragma once
 
 #include <cstdint>
 #include <cstring>
@@ -30,5 +29,3 @@ void** VirtualEntry(void** table, Member member) {
 absl::Status ReplaceEntry(void** entry, void* function, void** original);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_TAPE_VIRTUAL_FUNCTIONS_H_

@@ -3,8 +3,7 @@
 // Compares the gradients that AddSymbolicGradients makes with difference quotients: a test for
 // authors of gradients. For C++ clients; needs only TensorFlow.
 
-#ifndef TENSORFLOW_EXT_TESTING_CHECK_GRADIENT_H_
-#define TENSORFLOW_EXT_TESTING_CHECK_GRADIENT_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -85,5 +84,3 @@ absl::Status CheckGradient(const tensorflow::Scope& scope, const std::vector<ten
                            GradientReport* report = nullptr);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_TESTING_CHECK_GRADIENT_H_

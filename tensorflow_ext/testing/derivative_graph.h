@@ -2,8 +2,7 @@
 //
 // A copy of a graph with its gradients, their gradients and so on, in a session.
 
-#ifndef TENSORFLOW_EXT_TESTING_DERIVATIVE_GRAPH_H_
-#define TENSORFLOW_EXT_TESTING_DERIVATIVE_GRAPH_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -64,5 +63,3 @@ class DerivativeGraph {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_TESTING_DERIVATIVE_GRAPH_H_

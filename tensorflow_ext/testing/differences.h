@@ -3,8 +3,7 @@
 // Derivatives by difference quotients, their accuracy, and a test of gradients against them.
 // (check_gradient of Python does the same.)
 
-#ifndef TENSORFLOW_EXT_TESTING_DIFFERENCES_H_
-#define TENSORFLOW_EXT_TESTING_DIFFERENCES_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -102,5 +101,3 @@ class Differences {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_TESTING_DIFFERENCES_H_

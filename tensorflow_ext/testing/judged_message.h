@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_TESTING_JUDGED_MESSAGE_H_
-#define TENSORFLOW_EXT_TESTING_JUDGED_MESSAGE_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -19,5 +18,3 @@ GradientFinding DifferencesFinding(int order, const std::string& title,
                                    const std::vector<Judged>& judged);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_TESTING_JUDGED_MESSAGE_H_

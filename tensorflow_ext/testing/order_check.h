@@ -2,8 +2,7 @@
 //
 // Checks the gradients of one order after the other.
 
-#ifndef TENSORFLOW_EXT_TESTING_ORDER_CHECK_H_
-#define TENSORFLOW_EXT_TESTING_ORDER_CHECK_H_
+#pragma once
 
 #include <memory>
 #include <random>
@@ -76,5 +75,3 @@ class OrderCheck {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_TESTING_ORDER_CHECK_H_

@@ -2,8 +2,7 @@
 //
 // Tensors as real numbers in double: a complex element becomes two numbers.
 
-#ifndef TENSORFLOW_EXT_TESTING_REAL_NUMBERS_H_
-#define TENSORFLOW_EXT_TESTING_REAL_NUMBERS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -37,5 +36,3 @@ tensorflow::Tensor Widen(const tensorflow::Tensor& tensor);
 std::string IndexOf(int64_t position, const tensorflow::Tensor& tensor);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_TESTING_REAL_NUMBERS_H_

@@ -6,8 +6,7 @@
 //
 //   REGISTER_LOWERING(Name("TfExt>Mish"), FunctorLowering<Mish>);
 
-#ifndef TENSORFLOW_EXT_XLA_FUNCTOR_LOWERING_H_
-#define TENSORFLOW_EXT_XLA_FUNCTOR_LOWERING_H_
+#pragma once
 
 #include <cmath>
 #include <cstdint>
@@ -312,5 +311,3 @@ class FunctorLowering : public Lowering {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_XLA_FUNCTOR_LOWERING_H_

@@ -4,8 +4,7 @@
 // ScatterAddNd, int32 [..., 3] of (image, row, column), and regions of interest
 // (kernels/regions.h).
 
-#ifndef TENSORFLOW_EXT_XLA_IMAGES_H_
-#define TENSORFLOW_EXT_XLA_IMAGES_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -41,5 +40,3 @@ inline xla::XlaOp RoiImages(xla::XlaOp rois, const RegionDims& dims) {
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_XLA_IMAGES_H_

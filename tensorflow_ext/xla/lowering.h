@@ -13,8 +13,7 @@
 //
 // An elementwise op's lowering comes from its functor: functor_lowering.h.
 
-#ifndef TENSORFLOW_EXT_XLA_LOWERING_H_
-#define TENSORFLOW_EXT_XLA_LOWERING_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -164,5 +163,3 @@ tensorflow::OpKernel* NewKernel(tensorflow::OpKernelConstruction* context) {
   [[maybe_unused]] static const bool lowering_is_registered_##counter = \
       ::tensorflow_ext::LoweringRegistration::registration.Register(    \
           ::tensorflow_ext::internal::NewKernel<__VA_ARGS__>)
-
-#endif  // TENSORFLOW_EXT_XLA_LOWERING_H_

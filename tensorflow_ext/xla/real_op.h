@@ -2,8 +2,7 @@
 //
 // Conversions between the facade's types (Own) and XLA's (Real), for the facade.
 
-#ifndef TENSORFLOW_EXT_XLA_REAL_OP_H_
-#define TENSORFLOW_EXT_XLA_REAL_OP_H_
+#pragma once
 
 #include <vector>
 
@@ -35,5 +34,3 @@ inline ::xla::PrimitiveType Real(PrimitiveType type) {
 inline PrimitiveType Own(::xla::PrimitiveType type) { return static_cast<PrimitiveType>(type); }
 
 }  // namespace tensorflow_ext::xla
-
-#endif  // TENSORFLOW_EXT_XLA_REAL_OP_H_

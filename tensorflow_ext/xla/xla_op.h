@@ -12,8 +12,7 @@
 // A wrong operation, such as one on shapes that do not match, returns an invalid XlaOp. The builder
 // keeps the first such error and fails the compilation with it.
 
-#ifndef TENSORFLOW_EXT_XLA_XLA_OP_H_
-#define TENSORFLOW_EXT_XLA_XLA_OP_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -234,5 +233,3 @@ absl::StatusOr<XlaOp> Conditional(XlaOp predicate,
                                   State operands);
 
 }  // namespace tensorflow_ext::xla
-
-#endif  // TENSORFLOW_EXT_XLA_XLA_OP_H_

@@ -15,7 +15,6 @@ namespace other {
 namespace {
 
 using tensorflow::OpKernel;
-using tensorflow::OpKernelContext;
 using tensorflow::Tensor;
 using FDH = tensorflow::FunctionDefHelper;
 
@@ -28,7 +27,7 @@ class Twice : public OpKernel {
  public:
   using OpKernel::OpKernel;
 
-  void Compute(OpKernelContext* context) override {
+  void Compute(tensorflow::OpKernelContext* context) override {
     const Tensor& x = context->input(0);
     Tensor* y = nullptr;
     OP_REQUIRES_OK(context, context->allocate_output(0, x.shape(), &y));

@@ -3,8 +3,7 @@
 // Checks for C++ tests without a framework. A failed check does not stop the test; main returns the
 // exit status.
 
-#ifndef TENSORFLOW_EXT_TESTS_CC_CHECK_H_
-#define TENSORFLOW_EXT_TESTS_CC_CHECK_H_
+#pragma once
 
 #include <cstdio>
 #include <string>
@@ -25,5 +24,3 @@ inline int ExitStatus() {
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_TESTS_CC_CHECK_H_

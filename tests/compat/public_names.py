@@ -44,7 +44,9 @@ _CPP_HEADERS = (
     "gradient/formula/formula_ops.h",
     "gradient/formula/unary_grad.h",
     "gradient/register_op_gradient.h",
+    "gradient_tape.h",
     "inline_calls.h",
+    "slice_gradients.h",
     "use_model_gradients.h",
 )
 # A name whose value changes with versions.

@@ -14,7 +14,6 @@
 
 namespace {
 
-using tensorflow::AttrSlice;
 using tensorflow::DT_FLOAT;
 using tensorflow::DT_INT32;
 using tensorflow::FunctionDef;
@@ -44,9 +43,9 @@ class HandOnOp : public tensorflow::OpKernel {
   KERNEL(name)
 
 // Registers a gradient from the body of a function of `attrs` and `g`.
-#define GRADIENT(name, ...)                                        \
-  REGISTER_OP_GRADIENT(name,                                       \
-                       []([[maybe_unused]] const AttrSlice& attrs, \
+#define GRADIENT(name, ...)                                                    \
+  REGISTER_OP_GRADIENT(name,                                                   \
+                       []([[maybe_unused]] const tensorflow::AttrSlice& attrs, \
                           [[maybe_unused]] FunctionDef* g) -> absl::Status __VA_ARGS__)
 
 // An op whose gradient tensorflow_ext::Define writes from these nodes.

@@ -9,15 +9,13 @@
 
 namespace {
 
-using tensorflow::shape_inference::UnchangedShape;
-
 #define UNARY_OP(name)            \
   REGISTER_OP(name)               \
       .Input("x: T")              \
       .Output("y: T")             \
       .Attr("T: {float, double}") \
       .Attr("scale: float = 1.0") \
-      .SetShapeFn(UnchangedShape)
+      .SetShapeFn(tensorflow::shape_inference::UnchangedShape)
 
 UNARY_OP("Faulty>UnsetFactor");
 UNARY_OP("Faulty>UnsetFactors");

@@ -3,8 +3,7 @@
 // Runs loops over an elementary function, and checks that every instruction set and every length
 // give the same bits.
 
-#ifndef TENSORFLOW_EXT_TESTS_KERNELS_ELEMENTARY_CHECKS_H_
-#define TENSORFLOW_EXT_TESTS_KERNELS_ELEMENTARY_CHECKS_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -104,5 +103,3 @@ void CheckBits(const char* name, const std::vector<T>& x, const std::vector<T>& 
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_TESTS_KERNELS_ELEMENTARY_CHECKS_H_

@@ -3,8 +3,7 @@
 // A functor for each function that functors may call (kernels/elementary.h, trigonometric.h), for
 // tests of all of them. vector_code_test.py checks that none is missing.
 
-#ifndef TENSORFLOW_EXT_TESTS_KERNELS_ELEMENTARY_FUNCTORS_H_
-#define TENSORFLOW_EXT_TESTS_KERNELS_ELEMENTARY_FUNCTORS_H_
+#pragma once
 
 #include "tensorflow_ext/kernels/elementary.h"
 #include "tensorflow_ext/kernels/elementwise.h"
@@ -87,5 +86,3 @@ TENSORFLOW_EXT_BINARY_FUNCTIONS(TENSORFLOW_EXT_DEFINE)
 #undef TENSORFLOW_EXT_DEFINE
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_TESTS_KERNELS_ELEMENTARY_FUNCTORS_H_

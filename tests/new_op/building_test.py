@@ -84,7 +84,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[pathlib.Path]:
     assert [words.split()[0] for words in found] == [*_OPS]
     for words in found:
         written = _new_op(copy, *words.split()).split()
-        assert len(written) == (8 if "--like" in words else 3)
+        assert len(written) == (7 if "--like" in words else 3)
     _change_the_formula(copy)
     bazel = nested_bazel("new_op")
     try:

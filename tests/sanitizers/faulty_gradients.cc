@@ -11,15 +11,13 @@
 namespace tensorflow_ext {
 namespace {
 
-using tensorflow::Operation;
 using tensorflow::Output;
-using tensorflow::Scope;
 
 int64_t times_differentiated = 0;
 
 // dx = dy, and a counter that threads change without a lock.
-absl::Status CountingGradient(const Scope&, const Operation&, const std::vector<Output>& upstream,
-                              std::vector<Output>* gradients) {
+absl::Status CountingGradient(const tensorflow::Scope&, const tensorflow::Operation&,
+                              const std::vector<Output>& upstream, std::vector<Output>* gradients) {
   ++times_differentiated;
   *gradients = upstream;
   return absl::OkStatus();

@@ -14,7 +14,6 @@
 namespace tensorflow_ext {
 namespace {
 
-using tensorflow::DEVICE_CPU;
 using tensorflow::OpKernel;
 using tensorflow::OpKernelContext;
 using tensorflow::Tensor;
@@ -37,7 +36,7 @@ class FaultyOp : public OpKernel {
       .Input("x: " type)                                        \
       .Output("y: " type)                                       \
       .SetShapeFn(tensorflow::shape_inference::UnchangedShape); \
-  REGISTER_KERNEL_BUILDER(Name("TfExtFaulty>" #name).Device(DEVICE_CPU), FaultyOp<name>)
+  REGISTER_KERNEL_BUILDER(Name("TfExtFaulty>" #name).Device(tensorflow::DEVICE_CPU), FaultyOp<name>)
 
 void ReadBeyond(OpKernelContext*, const Tensor& x, Tensor* y) {
   // Reads from the end to beyond the allocation, which may be padded to whole 64 bytes: a single

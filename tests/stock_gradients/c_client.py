@@ -282,6 +282,12 @@ class Evaluation:
         self._options = ctypes.c_void_p(options)
         self._session = graph._new_session(b"" if optimized else UNOPTIMIZED)
 
+    def do(self, node: str) -> None:
+        """Runs a node, such as the initializer of a variable."""
+        none = self._graph._outputs([])
+        (target,) = self._graph._outputs([node])
+        self._graph._run(none, (), none, [target.operation], None, self._session)
+
     def at(self, name: str, value: np.ndarray) -> list[np.ndarray]:
         """The fetched values if `value` replaces the one fed to `name`."""
         tensor = c_tensors.to_tensor(self._c, value)

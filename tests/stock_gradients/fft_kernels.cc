@@ -12,16 +12,13 @@
 namespace {
 
 using tensorflow::OpKernel;
-using tensorflow::OpKernelConstruction;
-using tensorflow::OpKernelContext;
 using tensorflow::Tensor;
-using tensorflow::TensorShape;
 
 using Complex = std::complex<double>;
 
 // Numbers in a tensor's order.
 struct Array {
-  TensorShape shape;
+  tensorflow::TensorShape shape;
   std::vector<Complex> values;
 };
 
@@ -57,11 +54,11 @@ T As(Complex x) {
 template <typename In, typename Out>
 class FourierOp : public OpKernel {
  public:
-  explicit FourierOp(OpKernelConstruction* ctx)
+  explicit FourierOp(tensorflow::OpKernelConstruction* ctx)
       // "BatchIFFT", "IFFTND", "IRFFTND"
       : OpKernel(ctx), forward_(type_string().find('I') == std::string::npos) {}
 
-  void Compute(OpKernelContext* ctx) override {
+  void Compute(tensorflow::OpKernelContext* ctx) override {
     const Tensor& input = ctx->input(0);
     Array x{input.shape(), {}};
     for (int64_t i = 0; i < input.NumElements(); ++i) {

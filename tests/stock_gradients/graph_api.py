@@ -3,8 +3,19 @@
 
 import ctypes
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from c_client import Graph, Output
+
+
+class Sliced(NamedTuple):
+    """A gradient after TfExt_SliceGradients: `dense`, or the three tensors of slices."""
+
+    dense: str | None
+    values: str | None
+    indices: str | None
+    shape: str | None
+    reason: str
 
 
 class GraphApi:
@@ -38,3 +49,25 @@ class GraphApi:
                 graph._graph, graph._outputs(outputs), len(outputs), found, status
             )
         return [str(name) for name in graph._names(found)]
+
+    def slice_gradients(
+        self, graph: Graph, gradients: Sequence[str | None], summed: int = 0
+    ) -> list[Sliced]:
+        """TfExt_SliceGradients."""
+        n = len(gradients)
+        given = (Output * n)()
+        for k, name in enumerate(gradients):
+            if name is not None:
+                (given[k],) = graph._outputs([name])
+        dense, slices = (Output * n)(), (Output * (3 * n))()
+
+        def fill(reasons: ctypes.c_void_p) -> None:
+            with graph._client.status() as status:
+                self._library.TfExt_SliceGradients(
+                    graph._graph, given, n, summed, dense, slices, reasons, status
+                )
+
+        reasons = graph._client.filled(fill).decode().split("\n")
+        parts = graph._names(slices)
+        each = zip(graph._names(dense), parts[::3], parts[1::3], parts[2::3], reasons, strict=True)
+        return [Sliced(*fields) for fields in each]

@@ -91,7 +91,9 @@ class Context:
         finally:
             self.c.TF_DeleteTensor(tensor)
 
-    def run(self, op: str, *inputs: Tensor | Sequence[Tensor], outputs: int = 1, **attrs: Any) -> Any:
+    def run(
+        self, op: str, *inputs: Tensor | Sequence[Tensor], outputs: int = 1, **attrs: Any
+    ) -> Any:
         """Runs an op; returns its output, or a list if it has another number of them."""
         made = ctypes.c_void_p(self.checked("TFE_NewOp", self.context, op.encode()))
         try:
@@ -123,7 +125,9 @@ class Context:
 
     def copy(self, x: Tensor, device: str) -> Tensor:
         name = device.encode()
-        return Tensor(self, self.checked("TFE_TensorHandleCopyToDevice", x.handle, self.context, name))
+        return Tensor(
+            self, self.checked("TFE_TensorHandleCopyToDevice", x.handle, self.context, name)
+        )
 
 
 def _array(tensors: Sequence[Tensor | None]) -> ctypes.Array:

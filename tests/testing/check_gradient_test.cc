@@ -28,9 +28,7 @@ using tensorflow::DataType;
 using tensorflow::DT_COMPLEX128;
 using tensorflow::DT_DOUBLE;
 using tensorflow::DT_FLOAT;
-using tensorflow::DT_HALF;
 using tensorflow::DT_INT32;
-using tensorflow::Operation;
 using tensorflow::Output;
 using tensorflow::Scope;
 using tensorflow::Tensor;
@@ -134,7 +132,7 @@ Output Faulty(const Scope& scope, const Output& x, const Output& dy, const std::
   return right;
 }
 
-absl::Status WaveGradient(const Scope& scope, const Operation& op,
+absl::Status WaveGradient(const Scope& scope, const tensorflow::Operation& op,
                           const std::vector<Output>& upstreams, std::vector<Output>* gradients) {
   const auto& attributes = op.node()->attrs();
   std::string fault, function;
@@ -212,7 +210,7 @@ absl::Status CheckWave(const Tensor& at, const std::string& fault, int order = 2
 }
 
 void TestTypes() {
-  for (DataType dtype : {DT_HALF, DT_FLOAT, DT_DOUBLE, DT_COMPLEX128}) {
+  for (DataType dtype : {tensorflow::DT_HALF, DT_FLOAT, DT_DOUBLE, DT_COMPLEX128}) {
     const std::string name = DataTypeString(dtype);
     const Tensor at = Spread(dtype, 5, 0.1, 0.3);
     GradientReport report;

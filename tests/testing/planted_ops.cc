@@ -18,9 +18,7 @@ namespace {
 using tensorflow::AttrSlice;
 using tensorflow::FunctionDef;
 using tensorflow::OpKernelConstruction;
-using tensorflow::OpKernelContext;
 using tensorflow::Tensor;
-using tensorflow::TensorShape;
 using tensorflow::shape_inference::InferenceContext;
 using tensorflow::shape_inference::UnchangedShape;
 using FDH = tensorflow::FunctionDefHelper;
@@ -43,7 +41,7 @@ class SquareOp : public tensorflow::OpKernel {
  public:
   using OpKernel::OpKernel;
 
-  void Compute(OpKernelContext* context) override {
+  void Compute(tensorflow::OpKernelContext* context) override {
     const Tensor& x = context->input(0);
     if constexpr (fault == Fault::kAbortsOnMatrices) {
       CHECK_LT(x.dims(), 3) << "planted: no cube, please";
@@ -60,7 +58,7 @@ class SquareOp : public tensorflow::OpKernel {
     }
     Tensor* y = nullptr;
     const bool by_index = fault == Fault::kReadsAnyIndex;
-    const TensorShape& shape = (by_index ? context->input(1) : x).shape();
+    const tensorflow::TensorShape& shape = (by_index ? context->input(1) : x).shape();
     OP_REQUIRES_OK(context, context->allocate_output(0, shape, &y));
     const T* from = x.flat<T>().data();
     T* to = y->flat<T>().data();

@@ -38,8 +38,6 @@ namespace {
 
 using tensorflow::gradient::Creator;
 using tensorflow::gradient::GetOpGradientCreator;
-using tensorflow::ops::GradFunc;
-using tensorflow::ops::GradOpRegistry;
 
 // Ops of one input and one output of the same type, with TensorFlow's own gradients for C and C++.
 constexpr const char* kOps[] = {
@@ -60,8 +58,8 @@ struct Known {
 };
 
 bool HasClientGradient(const std::string& op) {
-  GradFunc gradient;
-  return GradOpRegistry::Global()->Lookup(op, &gradient).ok();
+  tensorflow::ops::GradFunc gradient;
+  return tensorflow::ops::GradOpRegistry::Global()->Lookup(op, &gradient).ok();
 }
 
 bool HasFunctionGradient(const std::string& op) {

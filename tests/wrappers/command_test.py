@@ -25,7 +25,7 @@ def _refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def test_prints(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["wrappers", "--cxx"]) == 0
-    header, source = capsys.readouterr().out.split("#endif  // ")
+    _, header, source = capsys.readouterr().out.split("// Written by ")
     assert "namespace tensorflow_ext::ops {" in header
     assert "/// * data: Images, [N, H, W, C]." in header
     assert "Attrs SpatialScale(float x)" in header

@@ -2,8 +2,7 @@
 //
 // MyBinary and its derivatives, for host, device and XLA.
 
-#ifndef TENSORFLOW_EXT_OPS_MY_BINARY_MY_BINARY_H_
-#define TENSORFLOW_EXT_OPS_MY_BINARY_MY_BINARY_H_
+#pragma once
 
 #include "tensorflow_ext/kernels/broadcast.h"
 #include "tensorflow_ext/kernels/elementary.h"
@@ -37,5 +36,3 @@ struct MyBinaryGrad {
 #define TENSORFLOW_EXT_MY_BINARY(OP) \
   OP("TfExt>MyBinary", MyBinary)     \
   OP("TfExt>MyBinaryGrad", MyBinaryGrad)
-
-#endif  // TENSORFLOW_EXT_OPS_MY_BINARY_MY_BINARY_H_

@@ -2,8 +2,7 @@
 //
 // MyUnary and its derivative, for host, device and XLA.
 
-#ifndef TENSORFLOW_EXT_OPS_MY_UNARY_MY_UNARY_H_
-#define TENSORFLOW_EXT_OPS_MY_UNARY_MY_UNARY_H_
+#pragma once
 
 #include "tensorflow_ext/kernels/elementary.h"
 #include "tensorflow_ext/kernels/elementwise.h"
@@ -35,5 +34,3 @@ struct MyUnaryGrad {
 #define TENSORFLOW_EXT_MY_UNARY(OP) \
   OP("TfExt>MyUnary", MyUnary)      \
   OP("TfExt>MyUnaryGrad", MyUnaryGrad)
-
-#endif  // TENSORFLOW_EXT_OPS_MY_UNARY_MY_UNARY_H_

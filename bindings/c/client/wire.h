@@ -3,8 +3,7 @@
  * Reads requests from standard input and writes answers to standard output
  * (tests/clients/README.md). A malformed request ends the process.
  */
-#ifndef BINDINGS_C_CLIENT_WIRE_H_
-#define BINDINGS_C_CLIENT_WIRE_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ void WriteBytes(const void* bytes, size_t size);
 void WriteOutput(TF_Output output);
 /* Also deletes the tensors. */
 void WriteTensors(TF_Tensor** tensors, int count);
-
-#endif /* BINDINGS_C_CLIENT_WIRE_H_ */

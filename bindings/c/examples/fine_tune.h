@@ -3,8 +3,7 @@
  * Trains a SavedModel further: a classifier whose signature "train", or "serving_default" if there
  * is none, has one float input and returns logits. An error ends the process with a message.
  */
-#ifndef BINDINGS_C_EXAMPLES_FINE_TUNE_H_
-#define BINDINGS_C_EXAMPLES_FINE_TUNE_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ int64_t FineTune_Features(const FineTune* training);
 void FineTune_Save(FineTune* training, const char* model);
 
 void FineTune_Delete(FineTune* training);
-
-#endif /* BINDINGS_C_EXAMPLES_FINE_TUNE_H_ */

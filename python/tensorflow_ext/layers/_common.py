@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of arguments and shapes that several families of layers share."""
 
+import inspect
 import math
 import numbers
 from collections.abc import Sequence
@@ -95,7 +96,32 @@ def same_shape(a: Shape, b: Shape) -> bool:
     return len(a) == len(b) and all(map(same, a, b))
 
 
-class SameShape(keras.layers.Layer):
+def own_arguments(configured: object) -> dict[str, Any]:
+    """The arguments of this package's constructors of a layer or schedule, as Keras saves them.
+    Each is an attribute of the same name."""
+    constructors = [
+        vars(cls)["__init__"]
+        for cls in type(configured).__mro__
+        if cls.__module__.startswith(__package__) and "__init__" in vars(cls)
+    ]
+    return {
+        name: keras.saving.serialize_keras_object(getattr(configured, name))
+        for constructor in constructors
+        for name, parameter in inspect.signature(constructor).parameters.items()
+        if name != "self" and parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+    }
+
+
+class Configured(keras.layers.Layer):
+    """A layer whose configuration holds the arguments of its constructors."""
+
+    # Without this method, Keras makes a configuration from the arguments as they were
+    # given. A DTypePolicy or a regularizer among them cannot be saved.
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), **own_arguments(self)}
+
+
+class SameShape(Configured):
     """A layer whose output has the shape of its input."""
 
     def __init__(self, **kwargs: Any) -> None:
@@ -105,13 +131,8 @@ class SameShape(keras.layers.Layer):
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         return input_shape
 
-    # Without this method, Keras makes a configuration from the arguments as they were
-    # given. A DTypePolicy or a regularizer among them cannot be saved.
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config()
 
-
-class OfTwo(keras.layers.Layer):
+class OfTwo(Configured):
     """A layer that is called with a list of two tensors.
 
     Attributes:
@@ -119,10 +140,6 @@ class OfTwo(keras.layers.Layer):
     """
 
     input_names: tuple[str, str]
-
-    # As in SameShape.
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config()
 
     def _check_two(self, inputs: Any) -> None:
         """Raises a ValueError unless these are two tensors or two shapes."""

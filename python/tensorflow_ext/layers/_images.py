@@ -101,8 +101,5 @@ class OverImages(OfTwo):
             shape = channels_first(shape)
         return tuple(shape)
 
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "data_format": self.data_format}
-
     def _is_transposed(self, which: int) -> bool:
         return self.data_format == "channels_first" and self.has_channels[which]

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import keras
 import tensorflow as tf
 
-from tensorflow_ext.layers._common import SameShape, above, finite, integer
+from tensorflow_ext.layers._common import SameShape, above, finite, integer, own_arguments
 
 Schedule: TypeAlias = Callable[[Any], Any]
 
@@ -42,7 +42,7 @@ class DomainAdversarialSchedule(keras.optimizers.schedules.LearningRateSchedule)
         return self.maximum * tf.tanh(self.gamma / 2 * progress)
 
     def get_config(self) -> dict[str, Any]:
-        return {"steps": self.steps, "gamma": self.gamma, "maximum": self.maximum}
+        return own_arguments(self)
 
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")
@@ -96,14 +96,7 @@ class PolynomialSparsity(keras.optimizers.schedules.LearningRateSchedule):
         return tf.where(step < self.begin_step, 0.0, sparsity)
 
     def get_config(self) -> dict[str, Any]:
-        return {
-            "initial_sparsity": self.initial_sparsity,
-            "final_sparsity": self.final_sparsity,
-            "begin_step": self.begin_step,
-            "end_step": self.end_step,
-            "power": self.power,
-            "frequency": self.frequency,
-        }
+        return own_arguments(self)
 
 
 class Scheduled(SameShape):
@@ -130,8 +123,3 @@ class Scheduled(SameShape):
             aggregation="only_first_replica",
         )
         return value
-
-
-def serialize(value: Any) -> Any:
-    """A number unchanged, or a schedule as Keras serializes it."""
-    return keras.saving.serialize_keras_object(value) if callable(value) else value

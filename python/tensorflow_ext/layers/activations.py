@@ -39,9 +39,6 @@ class GELU(SameShape):
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
         return ops.gelu(inputs, approximate=self.approximate)
 
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "approximate": self.approximate}
-
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")
 class Mish(SameShape):
@@ -89,9 +86,6 @@ class _Shrinkage(SameShape):
         check(self, "upper", upper, valid, f"a number, at least 'lower', {lower}")
         self.lower = float(lower)
         self.upper = float(upper)
-
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "lower": self.lower, "upper": self.upper}
 
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")
@@ -151,13 +145,6 @@ class Snake(SameShape):
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
         return ops.snake(inputs, self.frequency)
 
-    def get_config(self) -> dict[str, Any]:
-        return {
-            **super().get_config(),
-            "frequency_initializer": keras.initializers.serialize(self.frequency_initializer),
-            "per_channel": self.per_channel,
-        }
-
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")
 class Sparsemax(SameShape):
@@ -182,9 +169,6 @@ class Sparsemax(SameShape):
         valid = -rank <= self.axis < rank
         check_shape(self, "inputs", input_shape, valid, expected)
         return input_shape
-
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "axis": self.axis}
 
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")

@@ -79,13 +79,3 @@ class CorrelationCost(OverImages):
         displacements = 2 * (self.max_displacement // self.stride_2) + 1
         batch = first[0] if second[0] is None else second[0]
         return (batch, height, width, displacements**2)
-
-    def get_config(self) -> dict[str, Any]:
-        return {
-            **super().get_config(),
-            "kernel_size": self.kernel_size,
-            "max_displacement": self.max_displacement,
-            "stride_1": self.stride_1,
-            "stride_2": self.stride_2,
-            "pad": self.pad,
-        }

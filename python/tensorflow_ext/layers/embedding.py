@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tensorflow_ext import ops
 from tensorflow_ext.layers._common import (
+    Configured,
     Shape,
     boolean,
     check,
@@ -21,7 +22,7 @@ _COMBINERS = ("sum", "mean", "sqrtn")
 
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")
-class EmbeddingBag(keras.layers.Layer):
+class EmbeddingBag(Configured):
     """The sum or mean of the vectors that each bag of indices names, by `embedding_bag`.
 
     It computes the same as `keras.layers.Embedding` and a sum over the bag, but never
@@ -132,19 +133,6 @@ class EmbeddingBag(keras.layers.Layer):
             expected = f"that of 'indices', {tuple(indices_shape)}"
             check_shape(self, "weights", weights_shape, valid, expected)
         return (*indices_shape[:-1], self.output_dim)
-
-    def get_config(self) -> dict[str, Any]:
-        return {
-            **super().get_config(),
-            "input_dim": self.input_dim,
-            "output_dim": self.output_dim,
-            "embeddings_initializer": keras.initializers.serialize(self.embeddings_initializer),
-            "embeddings_regularizer": keras.regularizers.serialize(self.embeddings_regularizer),
-            "embeddings_constraint": keras.constraints.serialize(self.embeddings_constraint),
-            "mask_zero": self.mask_zero,
-            "combiner": self.combiner,
-            "sparse_gradients": self.sparse_gradients,
-        }
 
     def _counted(self, indices: tf.Tensor, mask: tf.Tensor | None) -> tf.Tensor | None:
         """A mask of the indices that count, in their shape; None if all do."""

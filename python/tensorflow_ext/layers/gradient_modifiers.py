@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tensorflow_ext import ops
 from tensorflow_ext.layers._common import SameShape, above
-from tensorflow_ext.layers._schedules import Schedule, Scheduled, serialize
+from tensorflow_ext.layers._schedules import Schedule, Scheduled
 
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")
@@ -52,9 +52,6 @@ class GradientReversal(Scheduled):
             self.step.assign_add(1)
         return outputs
 
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "scale": serialize(self.scale)}
-
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")
 class SignQuantizer(SameShape):
@@ -71,6 +68,3 @@ class SignQuantizer(SameShape):
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
         return ops.sign_straight_through(inputs, clip=self.clip)
-
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "clip": self.clip}

@@ -17,15 +17,14 @@ class _Normalization(SameShape):
         super().__init__(**kwargs)
         self.epsilon = finite(self, "epsilon", epsilon, 0)
 
-    def _add_parameter(
-        self, name: str, input_shape: Shape, initializer: Any, regularizer: Any, constraint: Any
-    ) -> Any:
+    def _add_parameter(self, name: str, input_shape: Shape) -> Any:
+        """A weight, whose initializer, regularizer and constraint are arguments of the layer."""
         return self.add_weight(
             name=name,
             shape=(known_last(self, input_shape),),
-            initializer=initializer,
-            regularizer=regularizer,
-            constraint=constraint,
+            initializer=getattr(self, f"{name}_initializer"),
+            regularizer=getattr(self, f"{name}_regularizer"),
+            constraint=getattr(self, f"{name}_constraint"),
         )
 
     def _floating(self, inputs: tf.Tensor) -> tf.Tensor:
@@ -34,9 +33,6 @@ class _Normalization(SameShape):
             return inputs
         wide = self.compute_dtype == "float64"
         return tf.cast(inputs, tf.float64 if wide else tf.float32)
-
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "epsilon": self.epsilon}
 
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")
@@ -84,23 +80,8 @@ class LayerNormalization(_Normalization):
         self.gamma_constraint = keras.constraints.get(gamma_constraint)
 
     def build(self, input_shape: Shape) -> None:
-        self.gamma = self.beta = None
-        if self.scale:
-            self.gamma = self._add_parameter(
-                "gamma",
-                input_shape,
-                self.gamma_initializer,
-                self.gamma_regularizer,
-                self.gamma_constraint,
-            )
-        if self.center:
-            self.beta = self._add_parameter(
-                "beta",
-                input_shape,
-                self.beta_initializer,
-                self.beta_regularizer,
-                self.beta_constraint,
-            )
+        self.gamma = self._add_parameter("gamma", input_shape) if self.scale else None
+        self.beta = self._add_parameter("beta", input_shape) if self.center else None
         self.built = True
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
@@ -111,19 +92,6 @@ class LayerNormalization(_Normalization):
         gamma, beta = (tf.cast(weight, x.dtype) for weight in (gamma, beta))
         y = ops.layer_norm(x, gamma, beta, epsilon=self.epsilon).y
         return tf.cast(y, self.compute_dtype)
-
-    def get_config(self) -> dict[str, Any]:
-        return {
-            **super().get_config(),
-            "center": self.center,
-            "scale": self.scale,
-            "beta_initializer": keras.initializers.serialize(self.beta_initializer),
-            "gamma_initializer": keras.initializers.serialize(self.gamma_initializer),
-            "beta_regularizer": keras.regularizers.serialize(self.beta_regularizer),
-            "gamma_regularizer": keras.regularizers.serialize(self.gamma_regularizer),
-            "beta_constraint": keras.constraints.serialize(self.beta_constraint),
-            "gamma_constraint": keras.constraints.serialize(self.gamma_constraint),
-        }
 
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")
@@ -156,13 +124,7 @@ class RmsNormalization(_Normalization):
         self.scale_constraint = keras.constraints.get(scale_constraint)
 
     def build(self, input_shape: Shape) -> None:
-        self.scale = self._add_parameter(
-            "scale",
-            input_shape,
-            self.scale_initializer,
-            self.scale_regularizer,
-            self.scale_constraint,
-        )
+        self.scale = self._add_parameter("scale", input_shape)
         self.built = True
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
@@ -170,11 +132,3 @@ class RmsNormalization(_Normalization):
         scale = tf.cast(self.scale, x.dtype)
         y = ops.rms_norm(x, scale, epsilon=self.epsilon).y
         return tf.cast(y, self.compute_dtype)
-
-    def get_config(self) -> dict[str, Any]:
-        return {
-            **super().get_config(),
-            "scale_initializer": keras.initializers.serialize(self.scale_initializer),
-            "scale_regularizer": keras.regularizers.serialize(self.scale_regularizer),
-            "scale_constraint": keras.constraints.serialize(self.scale_constraint),
-        }

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tensorflow_ext import ops
 from tensorflow_ext.layers._common import check, is_number
-from tensorflow_ext.layers._schedules import Schedule, Scheduled, serialize
+from tensorflow_ext.layers._schedules import Schedule, Scheduled
 
 _GRADIENTS = ("straight_through", "masked")
 
@@ -87,14 +87,6 @@ class MagnitudePruning(Scheduled):
             size = tf.size(outputs, tf.int64)
             self.reached.assign(tf.cast((size - kept) / tf.maximum(size, 1), "float32"))
         return outputs
-
-    def get_config(self) -> dict[str, Any]:
-        return {
-            **super().get_config(),
-            "threshold": self.threshold,
-            "sparsity": serialize(self.sparsity),
-            "gradient": self.gradient,
-        }
 
     def _add_scalar(self, name: str, value: float, aggregation: str) -> Any:
         return self.add_weight(

@@ -51,6 +51,3 @@ class RReLU(SameShape):
     def load_own_variables(self, store: Any) -> None:
         if "seed" in store:
             self.seed_generator.state.assign(store["seed"])
-
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "lower": self.lower, "upper": self.upper, "seed": self.seed}

@@ -30,14 +30,6 @@ class _OverRegions(OverImages):
         self.expect(1, second, valid, "R", "5")
         return (second[0], self.pooled_height, self.pooled_width, first[3])
 
-    def get_config(self) -> dict[str, Any]:
-        return {
-            **super().get_config(),
-            "pooled_height": self.pooled_height,
-            "pooled_width": self.pooled_width,
-            "spatial_scale": self.spatial_scale,
-        }
-
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")
 class RoiPooling(_OverRegions):
@@ -111,10 +103,3 @@ class RoiAlign(_OverRegions):
             sampling_ratio=self.sampling_ratio,
             aligned=self.aligned,
         )
-
-    def get_config(self) -> dict[str, Any]:
-        return {
-            **super().get_config(),
-            "sampling_ratio": self.sampling_ratio,
-            "aligned": self.aligned,
-        }

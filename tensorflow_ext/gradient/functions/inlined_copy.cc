@@ -8,14 +8,12 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tensorflow/core/common_runtime/graph_constructor.h"
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/graph/algorithm.h"
 #include "tensorflow/core/graph/node_builder.h"
-#include "tensorflow/core/graph/tensor_id.h"
-#include "tensorflow_ext/base/parse_message.h"
 #include "tensorflow_ext/gradient/functions/inline_calls.h"
+#include "tensorflow_ext/gradient/functions/node_copies.h"
 #include "tensorflow_ext/gradient/functions/rerun.h"
 #include "tensorflow_ext/gradient/graph/leading_to.h"
 
@@ -24,32 +22,20 @@ namespace tensorflow_ext {
 using tensorflow::Edge;
 using tensorflow::FunctionLibraryDefinition;
 using tensorflow::Graph;
-using tensorflow::GraphDef;
 using tensorflow::Node;
 using tensorflow::NodeBuilder;
 using tensorflow::NodeDef;
 using tensorflow::OutputTensor;
-using tensorflow::TensorId;
 
 namespace {
-
-// A prefix that no node name of the graph has.
-std::string FreshPrefix(const Graph& graph) {
-  std::unordered_set<std::string> taken;
-  for (const Node* node : graph.op_nodes()) {
-    taken.insert(node->name().substr(0, node->name().find('/')));
-  }
-  std::string prefix = "inlined";
-  for (int k = 1; taken.count(prefix) > 0; ++k) {
-    prefix = absl::StrCat("inlined_", k);
-  }
-  return prefix;
-}
 
 class Copier {
  public:
   explicit Copier(const Graph& graph)
-      : source_(graph), library_(graph.flib_def()), prefix_(FreshPrefix(graph)), copy_(library_) {}
+      : source_(graph),
+        library_(graph.flib_def()),
+        prefix_(FreshPrefix(graph, "inlined")),
+        copy_(library_) {}
 
   absl::StatusOr<InlinedCopy> Copy(const std::vector<OutputTensor>& tensors) {
     FindCopied(tensors);
@@ -193,30 +179,13 @@ class Copier {
     return result;
   }
 
-  // The node with the same inputs and new names. Colocation, which names nodes, is dropped:
-  // resources and their ops are placed together anyway.
   NodeDef Definition(const Node& node) {
-    NodeDef def = node.def();
-    def.set_name(names_[&node]);
-    def.mutable_attr()->erase("_class");
-    def.clear_input();
-    def.clear_experimental_debug_info();
-    std::vector<std::string> inputs(node.num_inputs());
-    std::vector<std::string> controls;
-    for (const Edge* edge : node.in_edges()) {
-      if (!edge->src()->IsOp()) continue;
-      const std::string& source = names_[edge->src()];
-      if (edge->IsControlEdge()) {
-        controls.push_back(absl::StrCat("^", source));
-      } else if (absl::StrContains(source, ":")) {  // outside
-        inputs[edge->dst_input()] = source;
-      } else {
-        inputs[edge->dst_input()] = absl::StrCat(source, ":", edge->src_output());
-      }
-    }
-    for (std::string& input : inputs) def.add_input(std::move(input));
-    for (std::string& control : controls) def.add_input(std::move(control));
-    return def;
+    return DefinitionWith(node, names_[&node], [this](const Edge& edge) {
+      const std::string& source = names_[edge.src()];
+      // An outside name tells the tensor.
+      if (edge.IsControlEdge() || absl::StrContains(source, ":")) return source;
+      return absl::StrCat(source, ":", edge.src_output());
+    });
   }
 
   const Graph& source_;
@@ -240,22 +209,8 @@ absl::StatusOr<InlinedCopy> CopyInlined(const Graph& graph,
 
 absl::StatusOr<InlinedCopy> CopyInlined(const void* graph_def, size_t length,
                                         const std::vector<std::string>& tensors) {
-  TF_ASSIGN_OR_RETURN(GraphDef parsed,
-                      ParseMessage<GraphDef>("graph_def: expected a serialized tensorflow.GraphDef",
-                                             graph_def, length));
   Graph graph(tensorflow::OpRegistry::Global());
-  TF_RETURN_IF_ERROR(tensorflow::ConvertGraphDefToGraph({}, std::move(parsed), &graph));
-  const auto nodes = graph.BuildNodeNameIndex();
-  std::vector<OutputTensor> found;
-  for (const std::string& tensor : tensors) {
-    const TensorId id = tensorflow::ParseTensorName(tensor);
-    const auto node = nodes.find(std::string(id.node()));
-    if (node == nodes.end() || id.index() < 0 || id.index() >= node->second->num_outputs()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "outputs: '", tensor, "' is no tensor of the graph; expected \"node:index\""));
-    }
-    found.emplace_back(node->second, id.index());
-  }
+  TF_ASSIGN_OR_RETURN(const auto found, ReadGraph(graph_def, length, "outputs", tensors, &graph));
   return CopyInlined(graph, found);
 }
 

@@ -124,6 +124,28 @@ Known TakenSizes(const Step& step, const std::vector<Known>& inputs) {
   return shape.dim_size(0) == kUnknown ? Known() : Scalar(shape.dim_size(0), type);
 }
 
+// True if the value is known and all its elements are 0.
+bool IsZero(const Known& known) {
+  if (!known.value || known.value->dtype() == tensorflow::DT_STRING) return false;
+  const absl::string_view bytes = known.value->tensor_data();
+  return std::all_of(bytes.begin(), bytes.end(), [](char byte) { return byte == 0; });
+}
+
+// Results that do not depend on the unknown inputs: 0 modulo a number, such as an unknown rank, and
+// a part of a vector without elements.
+Known Certain(const Step& step, const std::vector<Known>& inputs) {
+  const std::string& op = step.node.op();
+  if (op == "FloorMod" && IsZero(inputs[0]) && inputs[0].value->dims() == 0 &&
+      inputs[1].shape.dims() == 0) {
+    return inputs[0];
+  }
+  if (op == "Slice" && IsZero(inputs[2]) && inputs[2].value->NumElements() == 1) {
+    const DataType type = TypeAttribute(step, "T");
+    if (type == DT_INT32 || type == DT_INT64) return KnownValue(Integers({}, type));
+  }
+  return Known();
+}
+
 // Known elements of a vector that DynamicStitch makes of such sizes and others.
 Known StitchedSizes(const Step& step, const std::vector<Known>& inputs) {
   const size_t count = inputs.size() / 2;
@@ -210,6 +232,7 @@ bool NeedsShapes(const std::string& op) {
   static const auto* const ops = new absl::flat_hash_set<std::string>{"BroadcastGradientArgs",
                                                                       "BroadcastTo",
                                                                       "DynamicStitch",
+                                                                      "FloorMod",
                                                                       "Rank",
                                                                       "Reshape",
                                                                       "Shape",
@@ -231,8 +254,11 @@ std::vector<Known> KnownOutputs(const Step& step, const std::vector<Known>& inpu
     }
     return outputs;
   }
-  if (op == "Rank" && !inputs[0].shape.unknown_rank()) {
-    return {Scalar(inputs[0].shape.dims(), DT_INT32)};
+  if (op == "Rank") {
+    if (!inputs[0].shape.unknown_rank()) return {Scalar(inputs[0].shape.dims(), DT_INT32)};
+    Known rank;
+    rank.shape = PartialTensorShape(std::initializer_list<int64_t>{});
+    return {rank};
   }
   if (op == "Size" && inputs[0].shape.IsFullyDefined()) {
     return {Scalar(inputs[0].shape.num_elements(), TypeAttribute(step, "out_type"))};
@@ -251,6 +277,8 @@ std::vector<Known> KnownOutputs(const Step& step, const std::vector<Known>& inpu
     const Known sizes = TakenSizes(step, inputs);
     if (sizes.value || !sizes.sizes.unknown_rank()) return {sizes};
   }
+  const Known certain = Certain(step, inputs);
+  if (certain.value) return {certain};
   if (op == "DynamicStitch") {
     const Known sizes = StitchedSizes(step, inputs);
     if (!sizes.sizes.unknown_rank()) return {sizes};

@@ -3,8 +3,7 @@
 // The activations and their derivatives, for host, device and XLA, and one table row for each op
 // that has elementwise kernels (elementwise.h).
 
-#ifndef TENSORFLOW_EXT_OPS_ACTIVATIONS_ACTIVATIONS_H_
-#define TENSORFLOW_EXT_OPS_ACTIVATIONS_ACTIVATIONS_H_
+#pragma once
 
 #include "tensorflow_ext/kernels/elementary.h"
 #include "tensorflow_ext/kernels/elementwise.h"
@@ -29,6 +28,12 @@ struct ReluGrad {
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T feature) const {
     return Where(feature > T(0), gradient, T(0));
   }
+};
+
+// Functors that compute an exponential.
+struct WithExponential {
+  static constexpr int kCycles = 8;
+  static constexpr bool kTwoAtOnce = true;
 };
 
 // The Gaussian error linear unit. For |x| >= kGeluLimit, Phi and its approximation are 0 or 1 and
@@ -72,10 +77,8 @@ constexpr double kGeluCubic = 0.044715;
 constexpr double kGeluPower = 2.3022081981443248891;
 constexpr double kGeluPowerCubic = kGeluCubic * kGeluPower;
 
-struct GeluTanh {
+struct GeluTanh : WithExponential {
   static constexpr int kArity = 1;
-  static constexpr int kCycles = 8;
-  static constexpr bool kTwoAtOnce = true;
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
@@ -87,10 +90,8 @@ struct GeluTanh {
   }
 };
 
-struct GeluTanhGrad {
+struct GeluTanhGrad : WithExponential {
   static constexpr int kArity = 2;
-  static constexpr int kCycles = 8;
-  static constexpr bool kTwoAtOnce = true;
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T x) const {
@@ -113,10 +114,8 @@ using Gelu = Choice<GeluTanh, GeluExact, kApproximate>;
 using GeluGrad = Choice<GeluTanhGrad, GeluExactGrad, kApproximate>;
 
 // silu(gate) value, where silu(x) = x s(x) and s is the logistic function.
-struct SwiGlu {
+struct SwiGlu : WithExponential {
   static constexpr int kArity = 2;
-  static constexpr int kCycles = 8;
-  static constexpr bool kTwoAtOnce = true;
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T gate, T value) const {
@@ -125,10 +124,8 @@ struct SwiGlu {
 };
 
 // The gradients of gate and value, where silu'(x) = s(x) + x s'(x).
-struct SwiGluGrad {
+struct SwiGluGrad : WithExponential {
   static constexpr int kArity = 3;
-  static constexpr int kCycles = 8;
-  static constexpr bool kTwoAtOnce = true;
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE Pair<T> operator()(T gradient, T gate, T value) const {
@@ -160,10 +157,8 @@ TENSORFLOW_EXT_HOST_DEVICE TanhOfSoftplus<T> MishGate(T x) {
 }
 
 // x tanh(softplus(x)).
-struct Mish {
+struct Mish : WithExponential {
   static constexpr int kArity = 1;
-  static constexpr int kCycles = 8;
-  static constexpr bool kTwoAtOnce = true;
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
@@ -172,10 +167,8 @@ struct Mish {
   }
 };
 
-struct MishGrad {
+struct MishGrad : WithExponential {
   static constexpr int kArity = 2;
-  static constexpr int kCycles = 8;
-  static constexpr bool kTwoAtOnce = true;
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T x) const {
@@ -187,10 +180,8 @@ struct MishGrad {
 };
 
 // x tanh(x).
-struct Lisht {
+struct Lisht : WithExponential {
   static constexpr int kArity = 1;
-  static constexpr int kCycles = 8;
-  static constexpr bool kTwoAtOnce = true;
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
@@ -199,10 +190,8 @@ struct Lisht {
 };
 
 // tanh(x) + x tanh'(x).
-struct LishtGrad {
+struct LishtGrad : WithExponential {
   static constexpr int kArity = 2;
-  static constexpr int kCycles = 8;
-  static constexpr bool kTwoAtOnce = true;
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T x) const {
@@ -212,10 +201,8 @@ struct LishtGrad {
 };
 
 // x - tanh(x).
-struct Tanhshrink {
+struct Tanhshrink : WithExponential {
   static constexpr int kArity = 1;
-  static constexpr int kCycles = 8;
-  static constexpr bool kTwoAtOnce = true;
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
@@ -224,10 +211,8 @@ struct Tanhshrink {
 };
 
 // 1 - tanh'(x) = tanh(x)^2.
-struct TanhshrinkGrad {
+struct TanhshrinkGrad : WithExponential {
   static constexpr int kArity = 2;
-  static constexpr int kCycles = 8;
-  static constexpr bool kTwoAtOnce = true;
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T x) const {
@@ -236,8 +221,18 @@ struct TanhshrinkGrad {
   }
 };
 
+// The attributes of Hardshrink, Softshrink and their gradients.
+struct ShrinkBounds {
+  float lower, upper;
+
+  template <typename Reader>
+  void Read(Reader& reader) {
+    reader.Range("lower", &lower, "upper", &upper);
+  }
+};
+
 // x outside [lower, upper], else 0. NaN counts as outside.
-struct Hardshrink {
+struct Hardshrink : ShrinkBounds {
   static constexpr int kArity = 1;
 
   template <typename T>
@@ -245,17 +240,10 @@ struct Hardshrink {
     const T not_above = Where(x <= T(upper), T(0), x);
     return Where(x >= T(lower), not_above, x);
   }
-
-  float lower, upper;
-
-  template <typename Reader>
-  void Read(Reader& reader) {
-    reader.Range("lower", &lower, "upper", &upper);
-  }
 };
 
 // x - upper above the interval, x - lower below it, else 0. NaN stays NaN.
-struct Softshrink {
+struct Softshrink : ShrinkBounds {
   static constexpr int kArity = 1;
 
   template <typename T>
@@ -263,30 +251,16 @@ struct Softshrink {
     const T not_above = Where(x <= T(upper), T(0), x - T(upper));
     return Where(x >= T(lower), not_above, x - T(lower));
   }
-
-  float lower, upper;
-
-  template <typename Reader>
-  void Read(Reader& reader) {
-    reader.Range("lower", &lower, "upper", &upper);
-  }
 };
 
 // The derivative of Hardshrink and Softshrink: the upstream gradient where x is outside [lower,
 // upper] or NaN, else 0.
-struct HardshrinkGrad {
+struct HardshrinkGrad : ShrinkBounds {
   static constexpr int kArity = 2;
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T x) const {
     return Where(x == Clamp(x, T(lower), T(upper)), T(0), gradient);
-  }
-
-  float lower, upper;
-
-  template <typename Reader>
-  void Read(Reader& reader) {
-    reader.Range("lower", &lower, "upper", &upper);
   }
 };
 struct SoftshrinkGrad : HardshrinkGrad {};
@@ -310,5 +284,3 @@ struct SoftshrinkGrad : HardshrinkGrad {};
   OP("TfExt>HardshrinkGrad", HardshrinkGrad) \
   OP("TfExt>Softshrink", Softshrink)         \
   OP("TfExt>SoftshrinkGrad", SoftshrinkGrad)
-
-#endif  // TENSORFLOW_EXT_OPS_ACTIVATIONS_ACTIVATIONS_H_

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <string>
+#include <vector>
+
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/bridge/registration.h"
@@ -51,24 +54,19 @@ absl::Status ReluGradGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
 }
 REGISTER_OP_GRADIENT("TfExt>ReluGrad", ReluGradGradient);
 
-absl::Status GeluGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
-  // clang-format off
-  *g = FDH::Define(
-      // Arg defs
-      {"x: T", "dy: T"},
-      // Ret val defs
-      {"dx: T"},
-      // Attr defs
-      {kFloatingT, "approximate: bool"},
-      // Nodes
-      {
-        {{"dx"}, "TfExt>GeluGrad", {"dy", "x"},
-         {{"T", "$T"}, {"approximate", "$approximate"}}},
-      });
-  // clang-format on
-  return absl::OkStatus();
+// The gradient of f(x) is fGrad(dy, x), with the attributes of f.
+void ReturnUnaryGrad(Gradient& g, const std::vector<std::string>& attributes = {}) {
+  g.Return({g.Call(g.op() + "Grad", {g.Upstream(), g.Input(0)}, g.AttrsOfOp(attributes))});
 }
-REGISTER_OP_GRADIENT("TfExt>Gelu", GeluGradient);
+void UnaryGradient(Gradient& g) { ReturnUnaryGrad(g); }
+REGISTER_GRADIENT("TfExt>Lisht", UnaryGradient);
+REGISTER_GRADIENT("TfExt>Mish", UnaryGradient);
+REGISTER_GRADIENT("TfExt>Tanhshrink", UnaryGradient);
+void GeluGradient(Gradient& g) { ReturnUnaryGrad(g, {"approximate"}); }
+REGISTER_GRADIENT("TfExt>Gelu", GeluGradient);
+void ShrinkGradient(Gradient& g) { ReturnUnaryGrad(g, {"lower", "upper"}); }
+REGISTER_GRADIENT("TfExt>Hardshrink", ShrinkGradient);
+REGISTER_GRADIENT("TfExt>Softshrink", ShrinkGradient);
 
 // f' = Phi + x phi, f'' = (2 - x^2) phi, where phi is the normal density. For the approximate f(x)
 // = x s(u), with the logistic function s of a cubic u,
@@ -134,25 +132,6 @@ void SwiGluGradGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("TfExt>SwiGluGrad", SwiGluGradGrad);
 
-absl::Status MishGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
-  // clang-format off
-  *g = FDH::Define(
-      // Arg defs
-      {"x: T", "dy: T"},
-      // Ret val defs
-      {"dx: T"},
-      // Attr defs
-      {kFloatingT},
-      // Nodes
-      {
-        {{"dx"}, "TfExt>MishGrad", {"dy", "x"},
-         {{"T", "$T"}}},
-      });
-  // clang-format on
-  return absl::OkStatus();
-}
-REGISTER_OP_GRADIENT("TfExt>Mish", MishGradient);
-
 // With t = tanh(softplus(x)) and the logistic function s, t' = (1 - t^2) s:
 //
 //   f' = t + x t',  f'' = t' (2 + x (1 - s - 2 t s)).
@@ -168,25 +147,6 @@ Value MishSecond(Gradient& /*g*/, Value x) {
 void MishGradGrad(Gradient& g) { ReturnUnaryGradGrad(g, MishSecond); }
 REGISTER_GRADIENT("TfExt>MishGrad", MishGradGrad);
 
-absl::Status LishtGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
-  // clang-format off
-  *g = FDH::Define(
-      // Arg defs
-      {"x: T", "dy: T"},
-      // Ret val defs
-      {"dx: T"},
-      // Attr defs
-      {kFloatingT},
-      // Nodes
-      {
-        {{"dx"}, "TfExt>LishtGrad", {"dy", "x"},
-         {{"T", "$T"}}},
-      });
-  // clang-format on
-  return absl::OkStatus();
-}
-REGISTER_OP_GRADIENT("TfExt>Lisht", LishtGradient);
-
 // With t = tanh(x): f' = t + x t', f'' = 2 t' (1 - x t). With the logistic function s, t' = 4 s(2x)
 // s(-2x). Unlike 1 - t^2, this does not cancel. MulNoNan gives the limit 0 where x is infinite.
 Value LishtSecond(Gradient& /*g*/, Value x) {
@@ -196,25 +156,6 @@ Value LishtSecond(Gradient& /*g*/, Value x) {
 void LishtGradGrad(Gradient& g) { ReturnUnaryGradGrad(g, LishtSecond); }
 REGISTER_GRADIENT("TfExt>LishtGrad", LishtGradGrad);
 
-absl::Status TanhshrinkGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
-  // clang-format off
-  *g = FDH::Define(
-      // Arg defs
-      {"x: T", "dy: T"},
-      // Ret val defs
-      {"dx: T"},
-      // Attr defs
-      {kFloatingT},
-      // Nodes
-      {
-        {{"dx"}, "TfExt>TanhshrinkGrad", {"dy", "x"},
-         {{"T", "$T"}}},
-      });
-  // clang-format on
-  return absl::OkStatus();
-}
-REGISTER_OP_GRADIENT("TfExt>Tanhshrink", TanhshrinkGradient);
-
 // With t = tanh(x): f' = t^2, f'' = 2 t t'. With the logistic function s,
 // t' = 4 s(2x) s(-2x). Unlike 1 - t^2, this does not cancel.
 Value TanhshrinkSecond(Gradient& /*g*/, Value x) {
@@ -222,44 +163,6 @@ Value TanhshrinkSecond(Gradient& /*g*/, Value x) {
 }
 void TanhshrinkGradGrad(Gradient& g) { ReturnUnaryGradGrad(g, TanhshrinkSecond); }
 REGISTER_GRADIENT("TfExt>TanhshrinkGrad", TanhshrinkGradGrad);
-
-absl::Status HardshrinkGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
-  // clang-format off
-  *g = FDH::Define(
-      // Arg defs
-      {"x: T", "dy: T"},
-      // Ret val defs
-      {"dx: T"},
-      // Attr defs
-      {kFloatingT, "lower: float", "upper: float"},
-      // Nodes
-      {
-        {{"dx"}, "TfExt>HardshrinkGrad", {"dy", "x"},
-         {{"T", "$T"}, {"lower", "$lower"}, {"upper", "$upper"}}},
-      });
-  // clang-format on
-  return absl::OkStatus();
-}
-REGISTER_OP_GRADIENT("TfExt>Hardshrink", HardshrinkGradient);
-
-absl::Status SoftshrinkGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
-  // clang-format off
-  *g = FDH::Define(
-      // Arg defs
-      {"x: T", "dy: T"},
-      // Ret val defs
-      {"dx: T"},
-      // Attr defs
-      {kFloatingT, "lower: float", "upper: float"},
-      // Nodes
-      {
-        {{"dx"}, "TfExt>SoftshrinkGrad", {"dy", "x"},
-         {{"T", "$T"}, {"lower", "$lower"}, {"upper", "$upper"}}},
-      });
-  // clang-format on
-  return absl::OkStatus();
-}
-REGISTER_OP_GRADIENT("TfExt>Softshrink", SoftshrinkGradient);
 
 // The op is piecewise constant in x.
 void ShrinkGradGrad(Gradient& g) {

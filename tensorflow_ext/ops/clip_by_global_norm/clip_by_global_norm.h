@@ -8,8 +8,7 @@
 // with its own scale (J. L. Blue, "A portable Fortran program to find the Euclidean norm of a
 // vector", ACM TOMS 4, 1978). XLA sums a few floats at a time in such a scale.
 
-#ifndef TENSORFLOW_EXT_OPS_CLIP_BY_GLOBAL_NORM_CLIP_BY_GLOBAL_NORM_H_
-#define TENSORFLOW_EXT_OPS_CLIP_BY_GLOBAL_NORM_CLIP_BY_GLOBAL_NORM_H_
+#pragma once
 
 #include <cmath>
 #include <cstdint>
@@ -201,5 +200,3 @@ int LaunchClipByGlobalNormGrad(NumericType type, const ClipTensors& tensors,
                                ClipGradFactors* factors, void* clip_norm_backprop, void* stream);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_CLIP_BY_GLOBAL_NORM_CLIP_BY_GLOBAL_NORM_H_

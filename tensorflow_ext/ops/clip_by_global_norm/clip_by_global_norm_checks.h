@@ -3,8 +3,7 @@
 // Checks of the arguments of ClipByGlobalNorm and its gradient. Shape functions, kernels and XLA
 // lowerings share their error messages.
 
-#ifndef TENSORFLOW_EXT_OPS_CLIP_BY_GLOBAL_NORM_CLIP_BY_GLOBAL_NORM_CHECKS_H_
-#define TENSORFLOW_EXT_OPS_CLIP_BY_GLOBAL_NORM_CLIP_BY_GLOBAL_NORM_CHECKS_H_
+#pragma once
 
 #include <string>
 
@@ -23,9 +22,7 @@ inline std::string ElementName(const char* name, int index) {
 // Reads clip_norm, a scalar >= 0 in host memory.
 inline absl::Status ReadClipNorm(const std::string& op, const tensorflow::Tensor& tensor,
                                  double* clip_norm) {
-  if (absl::Status s = CheckRank(op, "clip_norm", tensor.shape(), 0, kScalar); !s.ok()) {
-    return s;
-  }
+  TF_RETURN_IF_ERROR(CheckRank(op, "clip_norm", tensor.shape(), 0, kScalar));
   *clip_norm = HostScalar(tensor);
   if (*clip_norm >= 0) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -42,5 +39,3 @@ inline absl::Status CheckClippedGradient(const std::string& op, int index,
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_CLIP_BY_GLOBAL_NORM_CLIP_BY_GLOBAL_NORM_CHECKS_H_

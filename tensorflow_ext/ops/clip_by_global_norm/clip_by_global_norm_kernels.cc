@@ -28,9 +28,8 @@ struct Scratch {
 
 absl::Status AllocateScratch(OpKernelContext* context, int64_t units, Scratch* scratch) {
   const int64_t bytes = units * sizeof(NormSums) + sizeof(ClipGradFactors);
-  const absl::Status status =
-      context->allocate_temp(tensorflow::DT_UINT8, TensorShape({bytes}), &scratch->tensor);
-  if (!status.ok()) return status;
+  TF_RETURN_IF_ERROR(
+      context->allocate_temp(tensorflow::DT_UINT8, TensorShape({bytes}), &scratch->tensor));
   scratch->sums = static_cast<NormSums*>(Data(&scratch->tensor));
   scratch->factors = reinterpret_cast<ClipGradFactors*>(scratch->sums + units);
   return absl::OkStatus();
@@ -106,8 +105,7 @@ class ClipCpuOpBase : public ClipOpBase {
     int64_t units = 0;
     for (const int64_t size : arguments.sizes) units += UnitsOf(size);
     Scratch scratch;
-    const absl::Status status = AllocateScratch(context, units, &scratch);
-    if (!status.ok()) return status;
+    TF_RETURN_IF_ERROR(AllocateScratch(context, units, &scratch));
     const bool has_gradients = !arguments.gradients.empty();
     ForUnits(context, arguments.sizes, Order::kFirstToLast, (has_gradients ? 2 : 1) * element_size_,
              [&](int64_t unit, int64_t tensor, int64_t start, int64_t size) {
@@ -131,8 +129,7 @@ class ClipCpuOpBase : public ClipOpBase {
 
   absl::Status SetScalar(OpKernelContext* context, int index, double value) const {
     Tensor* output = nullptr;
-    const absl::Status status = context->allocate_output(index, TensorShape({}), &output);
-    if (!status.ok()) return status;
+    TF_RETURN_IF_ERROR(context->allocate_output(index, TensorShape({}), &output));
     DispatchFloating(type_, [&](auto tag) {
       using T = TypeOf<decltype(tag)>;
       *static_cast<T*>(Data(output)) = FromCompute<T>(static_cast<ComputeType<T>>(value));
@@ -180,11 +177,8 @@ absl::Status ReadGradients(const OpKernel& op, OpKernelContext* context, int cou
                            Arguments* arguments) {
   for (int i = 0; i < count; ++i) {
     const Tensor& gradient = context->input(i);
-    if (absl::Status s = CheckClippedGradient(op.type_string(), i, gradient.shape(),
-                                              context->input(count + 1 + i).shape());
-        !s.ok()) {
-      return s;
-    }
+    TF_RETURN_IF_ERROR(CheckClippedGradient(op.type_string(), i, gradient.shape(),
+                                            context->input(count + 1 + i).shape()));
     arguments->gradients.push_back(Data(gradient));
   }
   return CheckRank(op.type_string(), "norm_gradient", context->input(count).shape(), 0, kScalar);

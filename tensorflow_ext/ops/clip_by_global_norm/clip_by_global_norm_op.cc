@@ -25,18 +25,13 @@ absl::Status ClipGradShape(InferenceContext* c) {
   const int count = c->num_inputs() / 2 - 1;
   for (int i = 0; i < count; ++i) {
     ShapeHandle shape;
-    if (absl::Status s = InferShapeOf(c, kOp, ElementName("clipped_gradients", i), i,
-                                      ElementName("values", i), c->input(count + 1 + i), &shape);
-        !s.ok()) {
-      return s;
-    }
+    TF_RETURN_IF_ERROR(InferShapeOf(c, kOp, ElementName("clipped_gradients", i), i,
+                                    ElementName("values", i), c->input(count + 1 + i), &shape));
     c->set_output(i, shape);
   }
   c->set_output(count, c->Scalar());
   ShapeHandle scalar;
-  if (absl::Status s = InferRank(c, kOp, "norm_gradient", count, 0, kScalar, &scalar); !s.ok()) {
-    return s;
-  }
+  TF_RETURN_IF_ERROR(InferRank(c, kOp, "norm_gradient", count, 0, kScalar, &scalar));
   return InferRank(c, kOp, "clip_norm", 2 * count + 1, 0, kScalar, &scalar);
 }
 

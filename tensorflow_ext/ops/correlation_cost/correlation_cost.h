@@ -13,8 +13,7 @@
 // its upstream gradient. So all derivatives are three sums over the same pairs of pixels: this one,
 // and those for a and for b below.
 
-#ifndef TENSORFLOW_EXT_OPS_CORRELATION_COST_CORRELATION_COST_H_
-#define TENSORFLOW_EXT_OPS_CORRELATION_COST_CORRELATION_COST_H_
+#pragma once
 
 #include <cstdint>
 
@@ -147,5 +146,3 @@ int LaunchCorrelationCostGrad(NumericType type, const CorrelationCostDims& dims,
                               const void* other, void* backprops, void* stream);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_CORRELATION_COST_CORRELATION_COST_H_

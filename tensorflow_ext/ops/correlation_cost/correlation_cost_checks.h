@@ -4,8 +4,7 @@
 // lowerings share these checks. Errors are InvalidArgument and name the op, the problem and what
 // was expected.
 
-#ifndef TENSORFLOW_EXT_OPS_CORRELATION_COST_CORRELATION_COST_CHECKS_H_
-#define TENSORFLOW_EXT_OPS_CORRELATION_COST_CORRELATION_COST_CHECKS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -104,8 +103,7 @@ struct CorrelationCostAttributes {
   absl::Status CheckGradients(const tensorflow::TensorShape& gradients,
                               const CorrelationCostDims& dims) const {
     tensorflow::TensorShape shape;
-    const absl::Status status = OutputShape(dims, &shape);
-    if (!status.ok()) return status;
+    TF_RETURN_IF_ERROR(OutputShape(dims, &shape));
     return CheckShapeOf(op, "gradients", gradients, "output of CorrelationCost", shape);
   }
 
@@ -120,5 +118,3 @@ struct CorrelationCostAttributes {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_CORRELATION_COST_CORRELATION_COST_CHECKS_H_

@@ -85,9 +85,8 @@ tensorflow::DataType ComputeDataType(NumericType type) {
 // The images in the layout that CorrelationCostCpu takes.
 absl::Status Transposed(OpKernelContext* context, NumericType type, const CorrelationCostDims& dims,
                         CorrelationArgument argument, const Tensor& images, Tensor* transposed) {
-  const absl::Status status = context->allocate_temp(
-      ComputeDataType(type), TensorShape({TransposedSize(type, dims)}), transposed);
-  if (!status.ok()) return status;
+  TF_RETURN_IF_ERROR(context->allocate_temp(ComputeDataType(type),
+                                            TensorShape({TransposedSize(type, dims)}), transposed));
   Parallel(context, dims.images * dims.height, dims.width * dims.channels,
            [&](int64_t begin, int64_t end) {
              TransposeRowsCpu(type, dims, argument, Data(images), Data(transposed), begin, end);

@@ -3,8 +3,7 @@
 // Dot products of neighbouring pixels, one pixel in each lane of a vector, for loops that RunBest
 // runs (simd.h). The order of each sum is the same in every instruction set and every lane.
 
-#ifndef TENSORFLOW_EXT_OPS_CORRELATION_COST_CORRELATION_TILES_CPU_H_
-#define TENSORFLOW_EXT_OPS_CORRELATION_COST_CORRELATION_TILES_CPU_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -103,5 +102,3 @@ TENSORFLOW_EXT_INLINE void CorrelatePixels(const C* a, const C* b, int64_t step,
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_CORRELATION_COST_CORRELATION_TILES_CPU_H_

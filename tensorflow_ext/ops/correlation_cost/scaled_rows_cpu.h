@@ -5,8 +5,7 @@
 // vectorisation rarely uses the registers this way, so the code uses GCC's vector extension. The
 // compiler must know the vectors' instruction set from the start, as a literal. This needs a macro.
 
-#ifndef TENSORFLOW_EXT_OPS_CORRELATION_COST_SCALED_ROWS_CPU_H_
-#define TENSORFLOW_EXT_OPS_CORRELATION_COST_SCALED_ROWS_CPU_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -108,5 +107,3 @@ TENSORFLOW_EXT_INLINE void AddScaledRows(const ScaledRows<C>& in, C* sums, int64
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_CORRELATION_COST_SCALED_ROWS_CPU_H_

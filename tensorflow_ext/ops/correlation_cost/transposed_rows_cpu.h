@@ -3,8 +3,7 @@
 // Rows of images whose pixels are contiguous for each channel, as vectors of pixels need them, and
 // the transposition in both directions, for loops that RunBest runs (simd.h).
 
-#ifndef TENSORFLOW_EXT_OPS_CORRELATION_COST_TRANSPOSED_ROWS_CPU_H_
-#define TENSORFLOW_EXT_OPS_CORRELATION_COST_TRANSPOSED_ROWS_CPU_H_
+#pragma once
 
 #include <algorithm>
 #include <cstddef>
@@ -118,5 +117,3 @@ TENSORFLOW_EXT_INLINE void Transpose(const C* from, int64_t from_step, int64_t r
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_CORRELATION_COST_TRANSPOSED_ROWS_CPU_H_

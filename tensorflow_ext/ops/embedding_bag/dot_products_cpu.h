@@ -4,8 +4,7 @@
 // is summed in kDotLanes<C> lanes, with element i in lane i % kDotLanes<C>. The lanes are then
 // added as a tree, so every instruction set gives the same result to the last bit.
 
-#ifndef TENSORFLOW_EXT_OPS_EMBEDDING_BAG_DOT_PRODUCTS_CPU_H_
-#define TENSORFLOW_EXT_OPS_EMBEDDING_BAG_DOT_PRODUCTS_CPU_H_
+#pragma once
 
 #include <cstdint>
 #include <type_traits>
@@ -184,5 +183,3 @@ TENSORFLOW_EXT_INLINE void FinishDots(const DotSums<C>& sums, int count, C* dots
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_EMBEDDING_BAG_DOT_PRODUCTS_CPU_H_

@@ -8,8 +8,7 @@
 // The output is linear in params and in weights, and each gradient is linear in the upstream
 // gradient. So all derivatives are sums over the same triples.
 
-#ifndef TENSORFLOW_EXT_OPS_EMBEDDING_BAG_EMBEDDING_BAG_H_
-#define TENSORFLOW_EXT_OPS_EMBEDDING_BAG_EMBEDDING_BAG_H_
+#pragma once
 
 #include <cstdint>
 
@@ -110,5 +109,3 @@ int LaunchEmbeddingBagParamsGrad(NumericType type, NumericType index_type,
                                  float* sums, void* backprops, void* stream);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_EMBEDDING_BAG_EMBEDDING_BAG_H_

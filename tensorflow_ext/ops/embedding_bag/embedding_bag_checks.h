@@ -4,8 +4,7 @@
 // these checks. Errors are InvalidArgument and name the op, the argument, its shape and what was
 // expected.
 
-#ifndef TENSORFLOW_EXT_OPS_EMBEDDING_BAG_EMBEDDING_BAG_CHECKS_H_
-#define TENSORFLOW_EXT_OPS_EMBEDDING_BAG_EMBEDDING_BAG_CHECKS_H_
+#pragma once
 
 #include <string>
 
@@ -60,11 +59,8 @@ inline absl::Status CheckBagGradients(const std::string& op,
                                       const tensorflow::TensorShape& gradients,
                                       const EmbeddingBagDims& dims) {
   tensorflow::TensorShape shape;
-  const absl::Status status = BagsShape(op, dims, &shape);
-  if (!status.ok()) return status;
+  TF_RETURN_IF_ERROR(BagsShape(op, dims, &shape));
   return CheckShapeOf(op, "gradients", gradients, "output of EmbeddingBag", shape);
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_EMBEDDING_BAG_EMBEDDING_BAG_CHECKS_H_

@@ -1,96 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <string>
-#include <vector>
-
-#include "tensorflow/core/framework/function.h"
-#include "tensorflow_ext/gradient/bridge/registration.h"
-#include "tensorflow_ext/gradient/define/definition_parts.h"
-#include "tensorflow_ext/type_attributes.h"
+#include "tensorflow_ext/gradient/bridge/register_formula.h"
+#include "tensorflow_ext/gradient/formula/formula.h"
 
 namespace tensorflow_ext {
 namespace {
 
-using FDH = tensorflow::FunctionDefHelper;
-using tensorflow::AttrSlice;
-using tensorflow::FunctionDef;
-
-// The attributes of all three ops, as definitions and in a node of one.
-std::vector<std::string> BagAttrDefs() {
-  return {kFloatingT, "Tindices: {int32, int64}", "combiner: string"};
-}
-
-auto BagAttrs() { return AttrsOfOp({"T", "Tindices", "combiner"}); }
-
 // The sum of gradients * EmbeddingBag(indices, params, weights) is linear in each of gradients,
 // params and weights. Its derivatives are the three ops, and so are theirs.
 
-absl::Status EmbeddingBagGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
-  // clang-format off
-  *g = FDH::Define(
-      // Arg defs
-      {"indices: Tindices", "params: T", "weights: T", "dy: T"},
-      // Ret val defs
-      {"dindices: Tindices", "dparams: T", "dweights: T"},
-      // Attr defs
-      BagAttrDefs(),
-      // Nodes
-      {
-        {{"dindices"}, "TfExt>NoGradient", {"indices"}, {{"T", "$Tindices"}}},
-        {{"dparams"}, "TfExt>EmbeddingBagParamsGrad",
-         {"dy", "indices", "params", "weights"}, BagAttrs()},
-        {{"dweights"}, "TfExt>EmbeddingBagWeightsGrad",
-         {"dy", "indices", "params"}, BagAttrs()},
-      });
-  // clang-format on
-  return absl::OkStatus();
+Value Bag(Gradient& g, Value indices, Value params, Value weights) {
+  return g.Call("TfExt>EmbeddingBag", {indices, params, weights}, g.AttrsOfOp({"combiner"}));
 }
-REGISTER_OP_GRADIENT("TfExt>EmbeddingBag", EmbeddingBagGradient);
 
-absl::Status EmbeddingBagParamsGradGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
-  // clang-format off
-  *g = FDH::Define(
-      // Arg defs
-      {"gradients: T", "indices: Tindices", "params: T", "weights: T", "dy: T"},
-      // Ret val defs
-      {"dgradients: T", "dindices: Tindices", "dparams: T", "dweights: T"},
-      // Attr defs
-      BagAttrDefs(),
-      // Nodes
-      {
-        {{"dgradients"}, "TfExt>EmbeddingBag", {"indices", "dy", "weights"},
-         BagAttrs()},
-        {{"dindices"}, "TfExt>NoGradient", {"indices"}, {{"T", "$Tindices"}}},
-        {{"dparams"}, "TfExt>NoGradient", {"params"}, {{"T", "$T"}}},
-        {{"dweights"}, "TfExt>EmbeddingBagWeightsGrad",
-         {"gradients", "indices", "dy"}, BagAttrs()},
-      });
-  // clang-format on
-  return absl::OkStatus();
+Value ByParams(Gradient& g, Value gradients, Value indices, Value params, Value weights) {
+  return g.Call("TfExt>EmbeddingBagParamsGrad", {gradients, indices, params, weights},
+                g.AttrsOfOp({"combiner"}));
 }
-REGISTER_OP_GRADIENT("TfExt>EmbeddingBagParamsGrad", EmbeddingBagParamsGradGradient);
 
-absl::Status EmbeddingBagWeightsGradGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
-  // clang-format off
-  *g = FDH::Define(
-      // Arg defs
-      {"gradients: T", "indices: Tindices", "params: T", "dy: T"},
-      // Ret val defs
-      {"dgradients: T", "dindices: Tindices", "dparams: T"},
-      // Attr defs
-      BagAttrDefs(),
-      // Nodes
-      {
-        {{"dgradients"}, "TfExt>EmbeddingBag", {"indices", "params", "dy"},
-         BagAttrs()},
-        {{"dindices"}, "TfExt>NoGradient", {"indices"}, {{"T", "$Tindices"}}},
-        {{"dparams"}, "TfExt>EmbeddingBagParamsGrad",
-         {"gradients", "indices", "params", "dy"}, BagAttrs()},
-      });
-  // clang-format on
-  return absl::OkStatus();
+Value ByWeights(Gradient& g, Value gradients, Value indices, Value params) {
+  return g.Call("TfExt>EmbeddingBagWeightsGrad", {gradients, indices, params},
+                g.AttrsOfOp({"combiner"}));
 }
-REGISTER_OP_GRADIENT("TfExt>EmbeddingBagWeightsGrad", EmbeddingBagWeightsGradGradient);
+
+void EmbeddingBagGradient(Gradient& g) {
+  const Value indices = g.Input(0), params = g.Input(1), weights = g.Input(2), dy = g.Upstream();
+  g.Return({Value(), ByParams(g, dy, indices, params, weights), ByWeights(g, dy, indices, params)});
+}
+REGISTER_GRADIENT("TfExt>EmbeddingBag", EmbeddingBagGradient);
+
+// params only gives the result its shape.
+void EmbeddingBagParamsGradGradient(Gradient& g) {
+  const Value gradients = g.Input(0), indices = g.Input(1), weights = g.Input(3), d = g.Upstream();
+  g.Return({Bag(g, indices, d, weights), Value(), Value(), ByWeights(g, gradients, indices, d)});
+}
+REGISTER_GRADIENT("TfExt>EmbeddingBagParamsGrad", EmbeddingBagParamsGradGradient);
+
+void EmbeddingBagWeightsGradGradient(Gradient& g) {
+  const Value gradients = g.Input(0), indices = g.Input(1), params = g.Input(2), d = g.Upstream();
+  g.Return({Bag(g, indices, params, d), Value(), ByParams(g, gradients, indices, params, d)});
+}
+REGISTER_GRADIENT("TfExt>EmbeddingBagWeightsGrad", EmbeddingBagWeightsGradGradient);
 
 }  // namespace
 }  // namespace tensorflow_ext

@@ -3,8 +3,7 @@
 // Weighted sums of rows anywhere in memory, for the loops of RunBest (kernels/simd.h). Each element
 // is summed in the order of the rows, in every instruction set.
 
-#ifndef TENSORFLOW_EXT_OPS_EMBEDDING_BAG_WEIGHTED_SUM_CPU_H_
-#define TENSORFLOW_EXT_OPS_EMBEDDING_BAG_WEIGHTED_SUM_CPU_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -272,5 +271,3 @@ class WeightedSum {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_EMBEDDING_BAG_WEIGHTED_SUM_CPU_H_

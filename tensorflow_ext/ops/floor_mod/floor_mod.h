@@ -3,8 +3,7 @@
 // Floored division, remainder and quotient, for host, device and XLA. The results are those of
 // NumPy's mod and floor_divide: https://numpy.org/doc/stable/reference/generated/numpy.divmod.html
 
-#ifndef TENSORFLOW_EXT_OPS_FLOOR_MOD_FLOOR_MOD_H_
-#define TENSORFLOW_EXT_OPS_FLOOR_MOD_FLOOR_MOD_H_
+#pragma once
 
 #include <cstdint>
 #include <type_traits>
@@ -90,5 +89,3 @@ int64_t FindZeroCpu(NumericType type, const void* values, int64_t size);
 #define TENSORFLOW_EXT_FLOOR_MOD(OP) \
   OP("TfExt>FloorMod", FloorMod)     \
   OP("TfExt>FloorModGrad", FloorModGrad)
-
-#endif  // TENSORFLOW_EXT_OPS_FLOOR_MOD_FLOOR_MOD_H_

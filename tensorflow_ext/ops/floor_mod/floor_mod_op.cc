@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tensorflow/core/framework/op.h"
+#include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/bridge/registration.h"
+#include "tensorflow_ext/gradient/formula/unary_grad.h"
 #include "tensorflow_ext/kernels/broadcast_shape.h"
 #include "tensorflow_ext/type_attributes.h"
 
@@ -54,6 +56,22 @@ x: Dividend of FloorMod.
 y: Divisor of FloorMod.
 backprops: The shape of gradients.
 )doc");
+
+// dz and -floor(x / y) dz. Integers have no gradient.
+void FloorModGradient(Gradient& g) {
+  const Value x = g.Input(0), y = g.Input(1), dz = g.Upstream();
+  if (!IsFloating(x)) return ReturnNone(g);
+  const auto [dx, dy] = UnbroadcastInFloat(x, dz, y, g.Call("TfExt>FloorModGrad", {dz, x, y}));
+  g.Return({dx, dy});
+}
+REGISTER_GRADIENT("TfExt>FloorMod", FloorModGradient);
+
+// Linear in the upstream gradient; floor(x / y) is piecewise constant.
+void FloorModGradGradient(Gradient& g) {
+  const Value dgradients = g.Call("TfExt>FloorModGrad", {g.Upstream(), g.Input(1), g.Input(2)});
+  g.Return({dgradients, Value(), Value()});
+}
+REGISTER_GRADIENT("TfExt>FloorModGrad", FloorModGradGradient);
 
 }  // namespace
 }  // namespace tensorflow_ext

@@ -3,8 +3,7 @@
 // The arithmetic of the gradient modifiers, for host, device and XLA, and one table row for each op
 // that has elementwise kernels (elementwise.h).
 
-#ifndef TENSORFLOW_EXT_OPS_GRADIENT_MODIFIERS_GRADIENT_MODIFIERS_H_
-#define TENSORFLOW_EXT_OPS_GRADIENT_MODIFIERS_GRADIENT_MODIFIERS_H_
+#pragma once
 
 #include "tensorflow_ext/kernels/elementary.h"
 #include "tensorflow_ext/kernels/elementwise.h"
@@ -28,16 +27,8 @@ struct Scale {
   }
 };
 
-// The nearest number in [min, max]; NaN stays NaN.
-struct Clip {
-  static constexpr int kArity = 1;
-
-  template <typename T>
-  TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
-    const T at_least_min = Where(x < T(min), T(min), x);
-    return Where(at_least_min > T(max), T(max), at_least_min);
-  }
-
+// The attributes of Clip and ClipGrad.
+struct ClipBounds {
   float min, max;
 
   template <typename Reader>
@@ -46,21 +37,25 @@ struct Clip {
   }
 };
 
+// The nearest number in [min, max]; NaN stays NaN.
+struct Clip : ClipBounds {
+  static constexpr int kArity = 1;
+
+  template <typename T>
+  TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
+    const T at_least_min = Where(x < T(min), T(min), x);
+    return Where(at_least_min > T(max), T(max), at_least_min);
+  }
+};
+
 // The upstream gradient where min <= x <= max, else 0 (also if x is NaN).
-struct ClipGrad {
+struct ClipGrad : ClipBounds {
   static constexpr int kArity = 2;
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T x) const {
     const T above = Where(x >= T(min), gradient, T(0));
     return Where(x <= T(max), above, T(0));
-  }
-
-  float min, max;
-
-  template <typename Reader>
-  void Read(Reader& reader) {
-    reader.Range("min", &min, "max", &max);
   }
 };
 
@@ -118,5 +113,3 @@ struct RoundStraightThrough {
   OP("TfExt>SignStraightThrough", SignStraightThrough)         \
   OP("TfExt>SignStraightThroughGrad", SignStraightThroughGrad) \
   OP("TfExt>RoundStraightThrough", RoundStraightThrough)
-
-#endif  // TENSORFLOW_EXT_OPS_GRADIENT_MODIFIERS_GRADIENT_MODIFIERS_H_

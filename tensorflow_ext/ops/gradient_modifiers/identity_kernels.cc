@@ -10,13 +10,11 @@
 
 namespace tensorflow_ext {
 
-using tensorflow::DEVICE_CPU;
-using tensorflow::DEVICE_GPU;
 using tensorflow::OpKernelConstruction;
 
-#define REGISTER_IDENTITY(op, Kernel)                           \
-  REGISTER_KERNEL_BUILDER(Name(op).Device(DEVICE_CPU), Kernel); \
-  REGISTER_KERNEL_BUILDER(Name(op).Device(DEVICE_GPU), Kernel)
+#define REGISTER_IDENTITY(op, Kernel)                                       \
+  REGISTER_KERNEL_BUILDER(Name(op).Device(tensorflow::DEVICE_CPU), Kernel); \
+  REGISTER_KERNEL_BUILDER(Name(op).Device(tensorflow::DEVICE_GPU), Kernel)
 
 namespace {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_OPS_MULTIPLY_LEFT_MULTIPLY_LEFT_H_
-#define TENSORFLOW_EXT_OPS_MULTIPLY_LEFT_MULTIPLY_LEFT_H_
+#pragma once
 
 #include "tensorflow_ext/kernels/broadcast.h"
 
@@ -20,5 +19,3 @@ struct MultiplyLeft {
 }  // namespace tensorflow_ext
 
 #define TENSORFLOW_EXT_MULTIPLY_LEFT(OP) OP("TfExt>MultiplyLeft", MultiplyLeft)
-
-#endif  // TENSORFLOW_EXT_OPS_MULTIPLY_LEFT_MULTIPLY_LEFT_H_

@@ -4,8 +4,7 @@
 // part of the rows, either in the pass that differentiates them or in a separate pass. Then the
 // parts are added, in one order.
 
-#ifndef TENSORFLOW_EXT_OPS_NORMALIZATION_COLUMN_SUMS_GPU_CUH_
-#define TENSORFLOW_EXT_OPS_NORMALIZATION_COLUMN_SUMS_GPU_CUH_
+#pragma once
 
 #include <cstdint>
 
@@ -213,5 +212,3 @@ cudaError_t LaunchSumColumns(const RowDims& dims, bool aligned,
 
 }  // namespace internal
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_NORMALIZATION_COLUMN_SUMS_GPU_CUH_

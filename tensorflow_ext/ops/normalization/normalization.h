@@ -18,8 +18,7 @@
 // 0. The 16-bit types are computed in float. m and r are stored in the compute
 // type.
 
-#ifndef TENSORFLOW_EXT_OPS_NORMALIZATION_NORMALIZATION_H_
-#define TENSORFLOW_EXT_OPS_NORMALIZATION_NORMALIZATION_H_
+#pragma once
 
 #include <cstdint>
 
@@ -119,5 +118,3 @@ struct GpuRowNormalization {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_NORMALIZATION_NORMALIZATION_H_

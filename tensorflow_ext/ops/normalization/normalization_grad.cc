@@ -1,46 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tensorflow/core/framework/function.h"
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
-#include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
-#include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {
 namespace {
 
-using FDH = tensorflow::FunctionDefHelper;
-using tensorflow::AttrSlice;
-using tensorflow::FunctionDef;
-
-// The statistics are the forward op's own outputs: expansion recognises the node and reuses its
-// outputs.
-absl::Status LayerNormGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
-  // clang-format off
-  *g = FDH::Define(
-      // Arg defs
-      {"x: T", "scale: T", "offset: T", "dy: T", "dmean: U",
-       "dinverse_stddev: U"},
-      // Ret val defs
-      {"dx: T", "dscale: T", "doffset: T"},
-      // Attr defs
-      {kFloatingT, "U: {float, double}",
-       "epsilon: float"},
-      // Nodes
-      {
-        {{"y", "mean", "inverse_stddev"}, "TfExt>LayerNorm",
-         {"x", "scale", "offset"},
-         {{"T", "$T"}, {"U", "$U"}, {"epsilon", "$epsilon"}}},
-        {{"dx", "dscale", "doffset"}, "TfExt>LayerNormGrad",
-         {"dy", "dmean", "dinverse_stddev", "x", "scale", "mean",
-          "inverse_stddev"},
-         {{"T", "$T"}, {"U", "$U"}}},
-      });
-  // clang-format on
-  return absl::OkStatus();
+void LayerNormGradient(Gradient& g) {
+  const Value mean = g.Output(1), inverse_stddev = g.Output(2);
+  g.Return(g.CallAll("TfExt>LayerNormGrad", {g.Upstream(0), g.Upstream(1), g.Upstream(2),
+                                             g.Input(0), g.Input(1), mean, inverse_stddev}));
 }
-REGISTER_OP_GRADIENT("TfExt>LayerNorm", LayerNormGradient);
+REGISTER_GRADIENT("TfExt>LayerNorm", LayerNormGradient);
 
 // LayerNormGrad computes, with n = (x - m) r, g = scale dy and means over a row,
 //
@@ -87,29 +59,12 @@ void LayerNormGradGradient(Gradient& g) {
 }
 REGISTER_GRADIENT("TfExt>LayerNormGrad", LayerNormGradGradient);
 
-// inverse_rms is the forward op's own output: expansion recognises the node and reuses its output.
-absl::Status RmsNormGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
-  // clang-format off
-  *g = FDH::Define(
-      // Arg defs
-      {"x: T", "scale: T", "dy: T", "dinverse_rms: U"},
-      // Ret val defs
-      {"dx: T", "dscale: T"},
-      // Attr defs
-      {kFloatingT, "U: {float, double}",
-       "epsilon: float"},
-      // Nodes
-      {
-        {{"y", "inverse_rms"}, "TfExt>RmsNorm", {"x", "scale"},
-         {{"T", "$T"}, {"U", "$U"}, {"epsilon", "$epsilon"}}},
-        {{"dx", "dscale"}, "TfExt>RmsNormGrad",
-         {"dy", "dinverse_rms", "x", "scale", "inverse_rms"},
-         {{"T", "$T"}, {"U", "$U"}}},
-      });
-  // clang-format on
-  return absl::OkStatus();
+void RmsNormGradient(Gradient& g) {
+  const Value inverse_rms = g.Output(1);
+  g.Return(g.CallAll("TfExt>RmsNormGrad",
+                     {g.Upstream(0), g.Upstream(1), g.Input(0), g.Input(1), inverse_rms}));
 }
-REGISTER_OP_GRADIENT("TfExt>RmsNorm", RmsNormGradient);
+REGISTER_GRADIENT("TfExt>RmsNorm", RmsNormGradient);
 
 // RmsNormGrad computes, with n = x r, g = scale dy and means over a row,
 //

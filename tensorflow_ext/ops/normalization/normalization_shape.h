@@ -4,8 +4,7 @@
 // and XLA lowerings share the error messages. Errors are InvalidArgument and name the op, the
 // argument, its value and what was expected.
 
-#ifndef TENSORFLOW_EXT_OPS_NORMALIZATION_NORMALIZATION_SHAPE_H_
-#define TENSORFLOW_EXT_OPS_NORMALIZATION_NORMALIZATION_SHAPE_H_
+#pragma once
 
 #include <string>
 
@@ -45,7 +44,7 @@ struct NormalizationGradArguments {
 template <typename Context>
 absl::Status CheckStatisticsType(Context* context, const char* op) {
   tensorflow::DataType type, statistics;
-  if (absl::Status s = context->GetAttr("T", &type); !s.ok()) return s;
+  TF_RETURN_IF_ERROR(context->GetAttr("T", &type));
   if (absl::Status s = context->GetAttr("U", &statistics); !s.ok()) return s;
   const tensorflow::DataType expected =
       type == tensorflow::DT_DOUBLE ? tensorflow::DT_DOUBLE : tensorflow::DT_FLOAT;
@@ -146,8 +145,7 @@ absl::Status NormalizationGradShape(tensorflow::shape_inference::InferenceContex
 inline absl::Status ReadRowDims(const std::string& op, const tensorflow::TensorShape& x,
                                 const char* name, const tensorflow::TensorShape& parameter,
                                 RowDims* dims) {
-  const absl::Status status = ReadRows(op, "x", x, dims);
-  if (!status.ok()) return status;
+  TF_RETURN_IF_ERROR(ReadRows(op, "x", x, dims));
   if (parameter.dims() != 1 || parameter.dim_size(0) != dims->size) {
     return ShapeError(
         op, name, parameter,
@@ -207,5 +205,3 @@ absl::Status ReadNormalizationGrad(const Shape& shape, RowDims* dims) {
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_NORMALIZATION_NORMALIZATION_SHAPE_H_

@@ -78,8 +78,7 @@ class NormalizationLowering final : public Lowering {
   using Arguments = NormalizationArguments<Norm>;
 
   absl::Status ReadAttributes(LoweringConstruction* context) override {
-    absl::Status status = CheckStatisticsType(context, Norm::kName);
-    if (!status.ok()) return status;
+    TF_RETURN_IF_ERROR(CheckStatisticsType(context, Norm::kName));
     return GetNonNegativeAttr(context, Norm::kName, "epsilon", &epsilon_);
   }
 

@@ -2,8 +2,7 @@
 //
 // Pruning by magnitude and its masked derivative, for host and device.
 
-#ifndef TENSORFLOW_EXT_OPS_PRUNE_BY_MAGNITUDE_PRUNE_BY_MAGNITUDE_H_
-#define TENSORFLOW_EXT_OPS_PRUNE_BY_MAGNITUDE_PRUNE_BY_MAGNITUDE_H_
+#pragma once
 
 #include <cmath>
 
@@ -42,5 +41,3 @@ struct PruneByMagnitudeGrad {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_PRUNE_BY_MAGNITUDE_PRUNE_BY_MAGNITUDE_H_

@@ -42,10 +42,7 @@ class PruneOp : public TypedOp {
 
  private:
   absl::Status ReadThreshold(const Tensor& tensor, double* threshold) const {
-    if (absl::Status s = CheckRank(type_string(), "threshold", tensor.shape(), 0, kScalar);
-        !s.ok()) {
-      return s;
-    }
+    TF_RETURN_IF_ERROR(CheckRank(type_string(), "threshold", tensor.shape(), 0, kScalar));
     *threshold = HostScalar(tensor);
     if (!std::isnan(*threshold)) return absl::OkStatus();
     return absl::InvalidArgumentError(

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tensorflow/core/framework/op.h"
+#include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/bridge/registration.h"
+#include "tensorflow_ext/gradient/formula/formula.h"
+#include "tensorflow_ext/gradient/formula/formula_ops.h"
 #include "tensorflow_ext/kernels/argument_shape.h"
 #include "tensorflow_ext/kernels/same_shape.h"
 #include "tensorflow_ext/type_attributes.h"
@@ -52,9 +55,7 @@ REGISTER_OP("TfExt>PruneByMagnitudeGrad")
     .SetShapeFn([](InferenceContext* c) {
       constexpr char kOp[] = "TfExt>PruneByMagnitudeGrad";
       ShapeHandle scalar;
-      if (absl::Status s = InferRank(c, kOp, "threshold", 2, 0, kScalar, &scalar); !s.ok()) {
-        return s;
-      }
+      TF_RETURN_IF_ERROR(InferRank(c, kOp, "threshold", 2, 0, kScalar, &scalar));
       return SameShape(kOp, c);
     })
     .Doc(R"doc(
@@ -70,4 +71,25 @@ threshold: Scalar, as in PruneByMagnitude.
 backprops: Gradient with respect to weights; the same shape.
 )doc");
 
+namespace {
+
+void PruneByMagnitudeGradient(Gradient& g) {
+  const Value weights = g.Input(0), threshold = g.Input(1);
+  const Value dy = g.Upstream();
+  const bool is_masked = g.Attr<std::string>("gradient") == "masked";
+  g.Return({is_masked ? Call("TfExt>PruneByMagnitudeGrad", {dy, weights, threshold})
+                      : Call("Identity", {dy}),
+            Value()});
+}
+REGISTER_GRADIENT("TfExt>PruneByMagnitude", PruneByMagnitudeGradient);
+
+// The op is linear in the gradients and piecewise constant in the weights.
+void PruneByMagnitudeGradGradient(Gradient& g) {
+  const Value weights = g.Input(1), threshold = g.Input(2);
+  g.Return(
+      {Call("TfExt>PruneByMagnitudeGrad", {g.Upstream(), weights, threshold}), Value(), Value()});
+}
+REGISTER_GRADIENT("TfExt>PruneByMagnitudeGrad", PruneByMagnitudeGradGradient);
+
+}  // namespace
 }  // namespace tensorflow_ext

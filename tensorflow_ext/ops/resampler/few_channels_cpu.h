@@ -5,8 +5,7 @@
 // registers for 1, 2, 4 or 8 channels. Values that are read behind a pixel are not used, and values
 // that are written behind it are overwritten.
 
-#ifndef TENSORFLOW_EXT_OPS_RESAMPLER_FEW_CHANNELS_CPU_H_
-#define TENSORFLOW_EXT_OPS_RESAMPLER_FEW_CHANNELS_CPU_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -362,5 +361,3 @@ void AdjointFewChannels(const ResamplerDims& dims, ResamplerOrder order, const T
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_RESAMPLER_FEW_CHANNELS_CPU_H_

@@ -3,8 +3,7 @@
 // The cells, weights and pixels of a block of points, computed together. Computing them point by
 // point would take longer than summing a few channels. For RunBest (kernels/simd.h).
 
-#ifndef TENSORFLOW_EXT_OPS_RESAMPLER_POINT_BLOCK_CPU_H_
-#define TENSORFLOW_EXT_OPS_RESAMPLER_POINT_BLOCK_CPU_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -148,5 +147,3 @@ struct FindPixels {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_RESAMPLER_POINT_BLOCK_CPU_H_

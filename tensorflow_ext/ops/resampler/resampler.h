@@ -9,8 +9,7 @@
 // or y only replaces the weights of that side, (1 - f, f), by (-1, 1), so one loop serves all
 // orders.
 
-#ifndef TENSORFLOW_EXT_OPS_RESAMPLER_RESAMPLER_H_
-#define TENSORFLOW_EXT_OPS_RESAMPLER_RESAMPLER_H_
+#pragma once
 
 #include <cstdint>
 
@@ -138,5 +137,3 @@ int LaunchResamplerAdjoint(NumericType type, const ResamplerDims& dims, Resample
                            void* backprops, void* stream);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_RESAMPLER_RESAMPLER_H_

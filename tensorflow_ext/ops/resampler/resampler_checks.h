@@ -4,8 +4,7 @@
 // lowerings. Errors are InvalidArgument and name the op, the argument, its value and what was
 // expected. `op` is the op's name.
 
-#ifndef TENSORFLOW_EXT_OPS_RESAMPLER_RESAMPLER_CHECKS_H_
-#define TENSORFLOW_EXT_OPS_RESAMPLER_RESAMPLER_CHECKS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -29,7 +28,7 @@ template <typename Context>
 absl::Status ReadOrder(Context* context, absl::string_view op, ResamplerOrder* order) {
   for (const auto& [name, value] :
        {std::pair("x_order", &order->x), std::pair("y_order", &order->y)}) {
-    if (absl::Status s = context->GetAttr(name, value); !s.ok()) return s;
+    TF_RETURN_IF_ERROR(context->GetAttr(name, value));
     if (*value != 0 && *value != 1) {
       return absl::InvalidArgumentError(
           absl::StrCat(op, ": attribute '", name, "' is ", *value,
@@ -46,9 +45,7 @@ inline absl::Status ReadResamplerDims(const std::string& op, const char* name,
                                       const tensorflow::TensorShape& data,
                                       const tensorflow::TensorShape& warp, ResamplerDims* dims,
                                       tensorflow::TensorShape* output) {
-  if (absl::Status s = ReadInt32DataDims(op, name, data, dims); !s.ok()) {
-    return s;
-  }
+  TF_RETURN_IF_ERROR(ReadInt32DataDims(op, name, data, dims));
   const int rank = warp.dims();
   if (rank < 2 || warp.dim_size(rank - 1) != 2 || warp.dim_size(0) != dims->images) {
     return ShapeError(op, "warp", warp,
@@ -73,5 +70,3 @@ inline absl::Status CheckResamplerGradients(const std::string& op,
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_RESAMPLER_RESAMPLER_CHECKS_H_

@@ -11,7 +11,6 @@
 namespace tensorflow_ext {
 namespace {
 
-using tensorflow::shape_inference::DimensionHandle;
 using tensorflow::shape_inference::InferenceContext;
 using tensorflow::shape_inference::ShapeHandle;
 
@@ -19,7 +18,7 @@ using tensorflow::shape_inference::ShapeHandle;
 // output.
 absl::Status InferPoints(InferenceContext* c, const char* op, ShapeHandle data, int index,
                          ShapeHandle* warp, ShapeHandle* output) {
-  DimensionHandle images, two;
+  tensorflow::shape_inference::DimensionHandle images, two;
   ShapeHandle points;
   if (!c->WithRankAtLeast(c->input(index), 2, warp).ok() ||
       !c->Merge(c->Dim(*warp, 0), c->Dim(data, 0), &images).ok() ||

@@ -13,8 +13,7 @@
 // rows. These weights are computed once per region. The cost of a bin then depends on the pixels
 // that it touches, not on the number of samples.
 
-#ifndef TENSORFLOW_EXT_OPS_ROI_ALIGN_ROI_ALIGN_H_
-#define TENSORFLOW_EXT_OPS_ROI_ALIGN_ROI_ALIGN_H_
+#pragma once
 
 #include <cmath>
 #include <cstdint>
@@ -285,5 +284,3 @@ int LaunchRoiAlignGrad(NumericType type, const RegionDims& dims, const RoiAlignO
                        float* sums, void* backprops, void* stream);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_ROI_ALIGN_ROI_ALIGN_H_

@@ -3,8 +3,7 @@
 // The attributes and shapes of RoiAlign and RoiAlignGrad. Shape functions, kernels and XLA
 // lowerings share these checks; see regions_checks.h.
 
-#ifndef TENSORFLOW_EXT_OPS_ROI_ALIGN_ROI_ALIGN_CHECKS_H_
-#define TENSORFLOW_EXT_OPS_ROI_ALIGN_ROI_ALIGN_CHECKS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -68,5 +67,3 @@ inline absl::Status CheckRoiAlignGradients(const std::string& op,
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_ROI_ALIGN_ROI_ALIGN_CHECKS_H_

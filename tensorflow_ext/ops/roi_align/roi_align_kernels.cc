@@ -43,9 +43,7 @@ class RoiAlignBase : public TypedOp {
   // Computes the weights of all regions on the CPU.
   absl::Status Prepare(OpKernelContext* context, const RegionDims& dims, const void* rois,
                        Tensor* scratch) const {
-    if (absl::Status s = AllocateScratch(context, dims, scratch); !s.ok()) {
-      return s;
-    }
+    TF_RETURN_IF_ERROR(AllocateScratch(context, dims, scratch));
     const int64_t cost = 40 * RoiAlignWeights<float>::RangesOfRegion(dims);
     void* weights = Data(scratch);
     Parallel(context, dims.rois, cost, [&](int64_t begin, int64_t end) {

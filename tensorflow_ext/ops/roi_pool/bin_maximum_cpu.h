@@ -3,8 +3,7 @@
 // The maximum of a bin and its position, for each channel, for the loops of RunBest
 // (kernels/simd.h). Both stay in registers during the loop over the bin's pixels.
 
-#ifndef TENSORFLOW_EXT_OPS_ROI_POOL_BIN_MAXIMUM_CPU_H_
-#define TENSORFLOW_EXT_OPS_ROI_POOL_BIN_MAXIMUM_CPU_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -177,5 +176,3 @@ TENSORFLOW_EXT_INLINE void BinMaximum(const Bin<T>& bin) {
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_ROI_POOL_BIN_MAXIMUM_CPU_H_

@@ -4,8 +4,7 @@
 // TensorFlow headers: the arithmetic of the bins, for host and device, and the loops that the
 // kernels run.
 
-#ifndef TENSORFLOW_EXT_OPS_ROI_POOL_ROI_POOL_H_
-#define TENSORFLOW_EXT_OPS_ROI_POOL_ROI_POOL_H_
+#pragma once
 
 #include <cmath>
 #include <cstdint>
@@ -143,5 +142,3 @@ int LaunchRoiPoolGradGrad(NumericType type, const RoiPoolDims& dims, const void*
                           const void* rois, const int32_t* argmax, void* backprops, void* stream);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_ROI_POOL_ROI_POOL_H_

@@ -4,8 +4,7 @@
 // all ops over regions share (regions_checks.h). Each fills in its part of `dims`. `op` is the op's
 // name.
 
-#ifndef TENSORFLOW_EXT_OPS_ROI_POOL_ROI_POOL_CHECKS_H_
-#define TENSORFLOW_EXT_OPS_ROI_POOL_ROI_POOL_CHECKS_H_
+#pragma once
 
 #include <cstdint>
 #include <limits>
@@ -25,9 +24,7 @@ namespace tensorflow_ext {
 // Reads images, argument `name`: [N, H, W, C]. An element's index in its image must be an int32.
 inline absl::Status ReadImageDims(const std::string& op, const char* name,
                                   const tensorflow::TensorShape& shape, RoiPoolDims* dims) {
-  if (absl::Status status = ReadDataDims(op, name, shape, dims); !status.ok()) {
-    return status;
-  }
+  TF_RETURN_IF_ERROR(ReadDataDims(op, name, shape, dims));
   // This holds also if another size is 0, so no product below overflows.
   constexpr double kLimit = 1.0 + std::numeric_limits<int32_t>::max();
   const double pixels = static_cast<double>(dims->height) * static_cast<double>(dims->width);
@@ -86,5 +83,3 @@ inline absl::Status ArgmaxError(const std::string& op, const RoiPoolDims& dims,
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_ROI_POOL_ROI_POOL_CHECKS_H_

@@ -4,8 +4,7 @@
 // Activations in Convolutional Network", arXiv:1505.00853), for host, device and XLA: the
 // computation of an element's slope from a seed and the element's index, and the loops.
 
-#ifndef TENSORFLOW_EXT_OPS_RRELU_RRELU_H_
-#define TENSORFLOW_EXT_OPS_RRELU_RRELU_H_
+#pragma once
 
 #include <cstdint>
 #include <type_traits>
@@ -106,5 +105,3 @@ int LaunchRrelu(NumericType type, const Slopes& slopes, const void* values, cons
                 void* output, int64_t size, void* stream);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_RRELU_RRELU_H_

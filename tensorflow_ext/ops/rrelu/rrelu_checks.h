@@ -2,8 +2,7 @@
 //
 // Checks that the shape functions, kernels and lowerings of Rrelu and RreluGrad share.
 
-#ifndef TENSORFLOW_EXT_OPS_RRELU_RRELU_CHECKS_H_
-#define TENSORFLOW_EXT_OPS_RRELU_RRELU_CHECKS_H_
+#pragma once
 
 #include <cmath>
 
@@ -69,5 +68,3 @@ inline absl::Status InferSeedShape(tensorflow::shape_inference::InferenceContext
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_RRELU_RRELU_CHECKS_H_

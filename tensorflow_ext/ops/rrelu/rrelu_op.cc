@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tensorflow/core/framework/op.h"
+#include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/bridge/registration.h"
+#include "tensorflow_ext/gradient/formula/formula.h"
+#include "tensorflow_ext/gradient/formula/formula_ops.h"
 #include "tensorflow_ext/kernels/same_shape.h"
 #include "tensorflow_ext/ops/rrelu/rrelu_checks.h"
 #include "tensorflow_ext/type_attributes.h"
@@ -91,4 +94,21 @@ lower: As in Rrelu.
 upper: As in Rrelu.
 )doc");
 
+namespace {
+
+// The gradient of Rrelu by x, and of RreluGrad, which is linear, by gradients.
+Value RreluGrad(Gradient& g, Value x, Value seed) {
+  return g.Call("TfExt>RreluGrad", {g.Upstream(), x, seed}, g.AttrsOfOp({"lower", "upper"}));
+}
+
+void RreluGradient(Gradient& g) { g.Return({RreluGrad(g, g.Input(0), g.Input(1)), Value()}); }
+REGISTER_GRADIENT("TfExt>Rrelu", RreluGradient);
+
+// The op is piecewise constant in x.
+void RreluGradGradient(Gradient& g) {
+  g.Return({RreluGrad(g, g.Input(1), g.Input(2)), Value(), Value()});
+}
+REGISTER_GRADIENT("TfExt>RreluGrad", RreluGradGradient);
+
+}  // namespace
 }  // namespace tensorflow_ext

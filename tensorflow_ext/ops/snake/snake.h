@@ -6,8 +6,7 @@
 // the limits. The roundoff of t moves y by no more than that of x, because sin(t)^2 / f changes by
 // at most x dt / t.
 
-#ifndef TENSORFLOW_EXT_OPS_SNAKE_SNAKE_H_
-#define TENSORFLOW_EXT_OPS_SNAKE_SNAKE_H_
+#pragma once
 
 #include <cmath>
 
@@ -60,5 +59,3 @@ struct SnakeGrad {
 #define TENSORFLOW_EXT_SNAKE(OP) \
   OP("TfExt>Snake", Snake)       \
   OP("TfExt>SnakeGrad", SnakeGrad)
-
-#endif  // TENSORFLOW_EXT_OPS_SNAKE_SNAKE_H_

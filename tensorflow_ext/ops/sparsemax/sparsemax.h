@@ -21,8 +21,7 @@
 // A row with NaN or infinity in it, or of -infinity alone, has no projection: y is NaN throughout,
 // and so is dx. -infinity beside finite elements gives 0. The 16-bit types are computed in float.
 
-#ifndef TENSORFLOW_EXT_OPS_SPARSEMAX_SPARSEMAX_H_
-#define TENSORFLOW_EXT_OPS_SPARSEMAX_SPARSEMAX_H_
+#pragma once
 
 #include <cmath>
 #include <cstdint>
@@ -129,5 +128,3 @@ struct GpuSparsemax {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_SPARSEMAX_SPARSEMAX_H_

@@ -2,7 +2,9 @@
 
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
+#include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/bridge/registration.h"
+#include "tensorflow_ext/gradient/formula/formula.h"
 #include "tensorflow_ext/kernels/rows_checks.h"
 #include "tensorflow_ext/kernels/same_shape.h"
 #include "tensorflow_ext/type_attributes.h"
@@ -69,4 +71,19 @@ y: Output of Sparsemax; the same shape.
 backprops: Gradient with respect to logits; the same shape.
 )doc");
 
+namespace {
+
+void SparsemaxGradient(Gradient& g) {
+  g.Return({g.Call("TfExt>SparsemaxGrad", {g.Upstream(), g.Output()})});
+}
+REGISTER_GRADIENT("TfExt>Sparsemax", SparsemaxGradient);
+
+// The gradient is linear in dy, and its matrix is symmetric, because it is a projection. y only
+// determines the elements in the support.
+void SparsemaxGradGradient(Gradient& g) {
+  g.ReturnFirst(g.Call("TfExt>SparsemaxGrad", {g.Upstream(), g.Input(1)}));
+}
+REGISTER_GRADIENT("TfExt>SparsemaxGrad", SparsemaxGradGradient);
+
+}  // namespace
 }  // namespace tensorflow_ext

@@ -2,8 +2,7 @@
 //
 // Setting all elements except the first to zero, on the GPU. In every type, zero is zero bytes.
 
-#ifndef TENSORFLOW_EXT_OPS_ZERO_OUT_ZERO_OUT_H_
-#define TENSORFLOW_EXT_OPS_ZERO_OUT_ZERO_OUT_H_
+#pragma once
 
 #include <cstdint>
 
@@ -18,5 +17,3 @@ int LaunchZeroOut(const void* input, void* output, int64_t kept, int64_t size, v
 int LaunchZeroOutWhole(void* output, int64_t size, void* stream);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_OPS_ZERO_OUT_ZERO_OUT_H_

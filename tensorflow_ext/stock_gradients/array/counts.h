@@ -2,8 +2,7 @@
 //
 // Gradients that are divided by a number of elements.
 
-#ifndef TENSORFLOW_EXT_STOCK_GRADIENTS_ARRAY_COUNTS_H_
-#define TENSORFLOW_EXT_STOCK_GRADIENTS_ARRAY_COUNTS_H_
+#pragma once
 
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
 
@@ -21,5 +20,3 @@ inline Value OverCount(Value x, Value count) {
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_STOCK_GRADIENTS_ARRAY_COUNTS_H_

@@ -21,14 +21,12 @@
 
 namespace tensorflow_ext {
 
-using tensorflow::Operation;
 using tensorflow::Output;
-using tensorflow::Scope;
 
 namespace {
 
-absl::Status PassOn(const Scope& scope, const Operation& op, const std::vector<Output>& upstream,
-                    std::vector<Output>* gradients) {
+absl::Status PassOn(const tensorflow::Scope& scope, const tensorflow::Operation& op,
+                    const std::vector<Output>& upstream, std::vector<Output>* gradients) {
   TF_RETURN_IF_ERROR(CheckNamedGradient(*op.node()));
   const Output& dy = upstream[0];
   if (dy.node() == nullptr || IsMadeByThisCall(scope, dy.node()->name())) {

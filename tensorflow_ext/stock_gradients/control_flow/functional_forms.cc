@@ -23,7 +23,6 @@ namespace tensorflow_ext {
 namespace {
 
 using tensorflow::DataTypeVector;
-using tensorflow::DT_INT32;
 using tensorflow::Graph;
 using tensorflow::NameAttrList;
 using tensorflow::Node;
@@ -87,7 +86,7 @@ absl::Status AddForGradient(const Scope& scope, const Operation& op, const Outpu
   DataTypeVector types;
   TF_RETURN_IF_ERROR(tensorflow::GetNodeAttr(op.node()->attrs(), "body", &body));
   TF_RETURN_IF_ERROR(tensorflow::GetNodeAttr(op.node()->attrs(), "T", &types));
-  types.insert(types.begin(), 3, DT_INT32);
+  types.insert(types.begin(), 3, tensorflow::DT_INT32);
   TF_ASSIGN_OR_RETURN(const NameAttrList cond, Condition(body.name(), types, scope.graph()));
   TF_ASSIGN_OR_RETURN(const NameAttrList step, StepOf(body, types, scope.graph()));
   // Order the inputs like the variables.

@@ -24,10 +24,7 @@ namespace tensorflow_ext {
 namespace {
 
 using tensorflow::Node;
-using tensorflow::NodeBuilder;
-using tensorflow::Operation;
 using tensorflow::Output;
-using tensorflow::Scope;
 using tensorflow::TensorShape;
 
 // ---- XLA
@@ -71,12 +68,12 @@ absl::StatusOr<TensorShape> StaticShape(const tensorflow::Graph& graph, const Ou
 }
 
 // No definition: the full shape is not in the attributes.
-absl::Status FullToShardGrad(const Scope& scope, const Operation& op,
+absl::Status FullToShardGrad(const tensorflow::Scope& scope, const tensorflow::Operation& op,
                              const std::vector<Output>& upstream, std::vector<Output>* gradients) {
   GradientNodes nodes(scope, op);
   const auto run = [&]() -> absl::Status {
     TF_ASSIGN_OR_RETURN(const TensorShape shape, StaticShape(*scope.graph(), op.input(0)));
-    NodeBuilder builder = nodes.New("full", "XlaSpmdShardToFullShape");
+    tensorflow::NodeBuilder builder = nodes.New("full", "XlaSpmdShardToFullShape");
     builder.Input(upstream[0].node(), upstream[0].index()).Attr("full_shape", shape);
     for (const char* name : {"manual_sharding", "dim", "unspecified_dims"}) {
       builder.Attr(name, *op.node()->attrs().Find(name));

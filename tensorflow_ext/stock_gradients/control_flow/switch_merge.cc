@@ -25,15 +25,12 @@
 namespace tensorflow_ext {
 namespace {
 
-using tensorflow::DataType;
-using tensorflow::DataTypeVector;
 using tensorflow::DT_INVALID;
 using tensorflow::Graph;
 using tensorflow::Node;
 using tensorflow::NodeBuilder;
 using tensorflow::Operation;
 using tensorflow::Output;
-using tensorflow::Scope;
 
 using Outputs = std::vector<Output>;
 using NodeOut = NodeBuilder::NodeOut;
@@ -63,8 +60,8 @@ absl::Status AddSwitchGradient(Graph*, const Operation& op, const Outputs& upstr
                                GradientNodes* nodes, Outputs* gradients) {
   TF_RETURN_IF_ERROR(CheckNoLoops(LeadingTo({op.node()}, /*follow_controls=*/false), {op.node()}));
   gradients->assign(op.num_inputs(), tensorflow::NoGradient());
-  const DataTypeVector types = UpstreamTypes(op, upstream);
-  const DataType type = types[0] != DT_INVALID ? types[0] : types[1];
+  const tensorflow::DataTypeVector types = UpstreamTypes(op, upstream);
+  const tensorflow::DataType type = types[0] != DT_INVALID ? types[0] : types[1];
   if (type == DT_INVALID) return absl::OkStatus();
   std::vector<NodeOut> branches;
   for (int i = 0; i < 2; ++i) {
@@ -82,8 +79,8 @@ absl::Status AddSwitchGradient(Graph*, const Operation& op, const Outputs& upstr
 }
 
 template <auto add>
-absl::Status ClientGradient(const Scope& scope, const Operation& op, const Outputs& upstream,
-                            Outputs* gradients) {
+absl::Status ClientGradient(const tensorflow::Scope& scope, const Operation& op,
+                            const Outputs& upstream, Outputs* gradients) {
   GradientNodes nodes(scope, op);
   return nodes.Finish(
       add(scope.graph(), op, WithoutZerosOfResources(scope, op, upstream), &nodes, gradients));

@@ -31,20 +31,17 @@ namespace {
 using tensorflow::DataTypeVector;
 using tensorflow::DT_INVALID;
 using tensorflow::NameAttrList;
-using tensorflow::Node;
 using tensorflow::NodeBuilder;
-using tensorflow::NodeDef;
 using tensorflow::OpDef;
 using tensorflow::Operation;
-using tensorflow::OpRegistry;
 using tensorflow::Output;
 using tensorflow::Scope;
 
 // A function in the graph's library that consists of the op `f`.
 absl::StatusOr<NameAttrList> FunctionOfOp(const NameAttrList& f, tensorflow::Graph* graph) {
   const OpDef* op_def = nullptr;
-  TF_RETURN_IF_ERROR(OpRegistry::Global()->LookUpOpDef(f.name(), &op_def));
-  NodeDef node_def;
+  TF_RETURN_IF_ERROR(tensorflow::OpRegistry::Global()->LookUpOpDef(f.name(), &op_def));
+  tensorflow::NodeDef node_def;
   node_def.set_op(f.name());
   *node_def.mutable_attr() = f.attr();
   tensorflow::AddDefaultsToNodeDef(*op_def, &node_def);
@@ -115,7 +112,7 @@ absl::Status AddAll(const Scope& scope, const Operation& op, const std::vector<O
   if (types.empty()) return absl::OkStatus();
   NodeBuilder builder = nodes->New("call", "StatefulPartitionedCall");
   builder.Input(arguments).Attr("Tout", types).Attr("f", Named(second->name));
-  TF_ASSIGN_OR_RETURN(Node * call, nodes->Add(builder));
+  TF_ASSIGN_OR_RETURN(tensorflow::Node * call, nodes->Add(builder));
   int result = 0;
   for (size_t k = 0; k < second->gradients.size(); ++k) {
     if (second->gradients[k] == DT_INVALID) continue;

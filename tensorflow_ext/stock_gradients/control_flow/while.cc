@@ -36,15 +36,10 @@
 namespace tensorflow_ext {
 namespace {
 
-using tensorflow::AttrValue;
 using tensorflow::DataType;
 using tensorflow::DataTypeVector;
-using tensorflow::DT_INT32;
 using tensorflow::DT_INVALID;
 using tensorflow::DT_RESOURCE;
-using tensorflow::DT_VARIANT;
-using tensorflow::FunctionDef;
-using tensorflow::Graph;
 using tensorflow::NameAttrList;
 using tensorflow::Node;
 using tensorflow::NodeBuilder;
@@ -54,7 +49,7 @@ using tensorflow::Scope;
 using tensorflow::Tensor;
 
 // True if the function uses its argument `i`.
-bool Uses(const FunctionDef& function, int i) {
+bool Uses(const tensorflow::FunctionDef& function, int i) {
   const std::string& argument = function.signature().input_arg(i).name();
   for (const auto& node : function.node_def()) {
     for (const std::string& input : node.input()) {
@@ -165,7 +160,7 @@ class WhileGradient {
         .Attr("body", body)
         .Attr("output_shapes", shapes);
     for (const char* attribute : {"parallel_iterations", "_lower_using_switch_merge"}) {
-      const AttrValue* value = op_.node()->attrs().Find(attribute);
+      const tensorflow::AttrValue* value = op_.node()->attrs().Find(attribute);
       if (value != nullptr) builder.Attr(attribute, *value);
     }
     return nodes_.Add(builder);
@@ -175,8 +170,8 @@ class WhileGradient {
   // tensor.
   absl::Status MakeForwardFunctions() {
     const size_t num_variables = types_.size();
-    more_types_.assign(1, DT_INT32);
-    more_types_.resize(1 + list_types_.size(), DT_VARIANT);
+    more_types_.assign(1, tensorflow::DT_INT32);
+    more_types_.resize(1 + list_types_.size(), tensorflow::DT_VARIANT);
     DataTypeVector types = types_;
     types.insert(types.end(), more_types_.begin(), more_types_.end());
 
@@ -320,7 +315,7 @@ class WhileGradient {
   const Scope& scope_;
   const Operation& op_;
   const Outputs upstream_;
-  Graph* const graph_;
+  tensorflow::Graph* const graph_;
   const char* const call_;
   GradientNodes nodes_;
   NameAttrList cond_, body_, taped_cond_, taped_body_;

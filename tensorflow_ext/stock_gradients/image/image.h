@@ -2,8 +2,7 @@
 //
 // Helpers for the gradients of image ops.
 
-#ifndef TENSORFLOW_EXT_STOCK_GRADIENTS_IMAGE_IMAGE_H_
-#define TENSORFLOW_EXT_STOCK_GRADIENTS_IMAGE_IMAGE_H_
+#pragma once
 
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
 
@@ -13,5 +12,3 @@ namespace tensorflow_ext {
 inline Value ImageSize(Value images) { return SliceVector(Shape(images), 1, 3); }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_STOCK_GRADIENTS_IMAGE_IMAGE_H_

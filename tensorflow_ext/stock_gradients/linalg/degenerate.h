@@ -4,8 +4,7 @@
 // by their differences. If a function of the factors is smooth there, it does not depend on the
 // basis of the common space, and the numerators are 0, too.
 
-#ifndef TENSORFLOW_EXT_STOCK_GRADIENTS_LINALG_DEGENERATE_H_
-#define TENSORFLOW_EXT_STOCK_GRADIENTS_LINALG_DEGENERATE_H_
+#pragma once
 
 #include "tensorflow_ext/gradient/formula/formula.h"
 
@@ -65,5 +64,3 @@ class SafeQuotient {
 Value IsUnknown(Value is_replaced, Value dd, Value uses_basis);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_STOCK_GRADIENTS_LINALG_DEGENERATE_H_

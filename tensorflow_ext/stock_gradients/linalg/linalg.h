@@ -3,8 +3,7 @@
 // Helpers for gradients of linear algebra. A matrix is the last two axes of a value; the others are
 // a batch. X^H is the conjugate transpose.
 
-#ifndef TENSORFLOW_EXT_STOCK_GRADIENTS_LINALG_LINALG_H_
-#define TENSORFLOW_EXT_STOCK_GRADIENTS_LINALG_LINALG_H_
+#pragma once
 
 #include <utility>
 
@@ -42,5 +41,3 @@ DataType RealType(Value x);
 double SqrtEpsilon(Value x);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_STOCK_GRADIENTS_LINALG_LINALG_H_

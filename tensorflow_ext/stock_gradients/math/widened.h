@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_STOCK_GRADIENTS_MATH_WIDENED_H_
-#define TENSORFLOW_EXT_STOCK_GRADIENTS_MATH_WIDENED_H_
+#pragma once
 
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
 
@@ -11,5 +10,3 @@ namespace tensorflow_ext {
 inline Value Widened(Value x) { return x.type() == DT_DOUBLE ? x : Cast(x, DT_FLOAT); }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_STOCK_GRADIENTS_MATH_WIDENED_H_

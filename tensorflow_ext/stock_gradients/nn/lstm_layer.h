@@ -6,8 +6,7 @@
 // BlockLSTM(seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b) returns i, cs, f, o, ci, co and
 // h. BlockLSTMGrad takes all of these and the gradients for cs and h, and returns those for x to b.
 
-#ifndef TENSORFLOW_EXT_STOCK_GRADIENTS_NN_LSTM_LAYER_H_
-#define TENSORFLOW_EXT_STOCK_GRADIENTS_NN_LSTM_LAYER_H_
+#pragma once
 
 #include "tensorflow_ext/stock_gradients/nn/recurrent.h"
 
@@ -68,5 +67,3 @@ struct Layer {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_STOCK_GRADIENTS_NN_LSTM_LAYER_H_

@@ -3,8 +3,7 @@
 // Helpers for gradients of recurrent cells. The cells are those of TensorFlow's kernels, for a
 // batch at one step, [batch, cells], or at all steps at once, [steps, batch, cells].
 
-#ifndef TENSORFLOW_EXT_STOCK_GRADIENTS_NN_RECURRENT_H_
-#define TENSORFLOW_EXT_STOCK_GRADIENTS_NN_RECURRENT_H_
+#pragma once
 
 #include <utility>
 #include <vector>
@@ -121,5 +120,3 @@ inline LstmCell AdjointOfCell(const LstmCell& cell, const LstmBackward& back,
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_STOCK_GRADIENTS_NN_RECURRENT_H_

@@ -3,8 +3,7 @@
 // Helpers for gradients of sparse ops. A sparse tensor is (indices [n, rank], values [n], shape
 // [rank]) in row-major order. Indices and shape are int64.
 
-#ifndef TENSORFLOW_EXT_STOCK_GRADIENTS_SPARSE_SPARSE_H_
-#define TENSORFLOW_EXT_STOCK_GRADIENTS_SPARSE_SPARSE_H_
+#pragma once
 
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
 
@@ -49,5 +48,3 @@ class BroadcastDense {
 Value RowSums(Value indices, Value values, Value shape);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_STOCK_GRADIENTS_SPARSE_SPARSE_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_TESTS_GPU_KERNELS_ALONE_LAUNCHERS_H_
-#define TENSORFLOW_EXT_TESTS_GPU_KERNELS_ALONE_LAUNCHERS_H_
+#pragma once
 
 // Exports a function's address as Kernel_<name>. Python calls it with its C++ arguments
 // (Device.launch in device.py), which are passed like C's.
@@ -9,5 +8,3 @@
   extern "C" {                                                                          \
   __attribute__((visibility("default"))) decltype(&function) Kernel_##name = &function; \
   }
-
-#endif  // TENSORFLOW_EXT_TESTS_GPU_KERNELS_ALONE_LAUNCHERS_H_

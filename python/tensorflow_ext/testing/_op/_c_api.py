@@ -65,6 +65,16 @@ class Api:
         finally:
             self._c.TF_DeleteStatus(status)
 
+    def filled(self, fill: Callable[[ctypes.c_void_p], object]) -> bytes:
+        """The bytes that `fill` writes into a TF_Buffer."""
+        buffer = ctypes.c_void_p(self._c.TF_NewBuffer())
+        try:
+            fill(buffer)
+            content = ctypes.cast(buffer, ctypes.POINTER(_Buffer)).contents
+            return ctypes.string_at(content.data, content.length)
+        finally:
+            self._c.TF_DeleteBuffer(buffer)
+
     def _checked(self, function: str, *arguments: object) -> int:
         """Calls a function whose last argument is the status."""
         with self.status() as status:
@@ -108,13 +118,9 @@ class Graph:
 
     def graph_def(self) -> bytes:
         """The graph as a serialized GraphDef."""
-        buffer = ctypes.c_void_p(self._c.TF_NewBuffer())
-        try:
-            self._client._checked("TF_GraphToGraphDef", self._graph, buffer)
-            content = ctypes.cast(buffer, ctypes.POINTER(_Buffer)).contents
-            return ctypes.string_at(content.data, content.length)
-        finally:
-            self._c.TF_DeleteBuffer(buffer)
+        return self._client.filled(
+            lambda buffer: self._client._checked("TF_GraphToGraphDef", self._graph, buffer)
+        )
 
     def _outputs(self, names: Sequence[str]) -> ctypes.Array:
         outputs = (Output * len(names))()

@@ -4,8 +4,7 @@
 // names, the values and the meaning of the CUDA C++ Programming Guide and the CUDA Runtime API. The
 // device's memory is host memory.
 
-#ifndef TENSORFLOW_EXT_TESTS_GPU_KERNELS_ALONE_EMULATOR_CUDA_RUNTIME_H_
-#define TENSORFLOW_EXT_TESTS_GPU_KERNELS_ALONE_EMULATOR_CUDA_RUNTIME_H_
+#pragma once
 
 #include <cmath>
 #include <cstddef>
@@ -141,5 +140,3 @@ template <typename T>
 T max(T a, T b) {
   return a < b ? b : a;
 }
-
-#endif  // TENSORFLOW_EXT_TESTS_GPU_KERNELS_ALONE_EMULATOR_CUDA_RUNTIME_H_

@@ -13,8 +13,7 @@
 //
 // Shared memory is full of NaNs at the start of a block.
 
-#ifndef TENSORFLOW_EXT_TESTS_GPU_KERNELS_ALONE_EMULATOR_EMULATOR_H_
-#define TENSORFLOW_EXT_TESTS_GPU_KERNELS_ALONE_EMULATOR_EMULATOR_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -125,5 +124,3 @@ T Exchange(unsigned int mask, T value, int from, Place place) {
 extern "C" const char* Emulator_NeverRun(int64_t number);
 
 #pragma GCC visibility pop
-
-#endif  // TENSORFLOW_EXT_TESTS_GPU_KERNELS_ALONE_EMULATOR_EMULATOR_H_

@@ -157,7 +157,8 @@ def rewrite(path: str, seen: set[str] | None = None) -> str:
             return ""
         seen.add(match[1])
         line = source.text.count("\n", 0, match.start()) + 2
-        return f'{rewrite(match[1], seen)}#line {line} "{path}"'
+        text = rewrite(match[1], seen).replace("#pragma once", "")  # It is in no header now.
+        return f'{text}#line {line} "{path}"'
 
     return f'#line 1 "{path}"\n{_INCLUDE.sub(included, source.text)}'
 

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parts of inline_calls.h and slice_gradients.h, which send a scope's graph to libtensorflow_ext.so
+// and add the nodes that it gives.
+
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "tensorflow/c/tf_buffer.h"
+#include "tensorflow/c/tf_status.h"
+#include "tensorflow/cc/framework/ops.h"
+#include "tensorflow/cc/framework/scope.h"
+#include "tensorflow/core/common_runtime/graph_constructor.h"
+#include "tensorflow/core/framework/graph.pb.h"
+#include "tensorflow/core/graph/graph.h"
+#include "tensorflow/core/graph/tensor_id.h"
+
+namespace tensorflow_ext {
+namespace added_nodes_internal {
+
+// A TF_Buffer.
+class Buffer {
+ public:
+  TF_Buffer* get() const { return buffer_.get(); }
+  absl::string_view text() const {
+    return absl::string_view(static_cast<const char*>(buffer_->data), buffer_->length);
+  }
+
+ private:
+  std::unique_ptr<TF_Buffer, decltype(&TF_DeleteBuffer)> buffer_{TF_NewBuffer(), TF_DeleteBuffer};
+};
+
+// A TF_Status.
+class Status {
+ public:
+  TF_Status* get() const { return status_.get(); }
+  absl::Status Get() const {
+    return absl::Status(static_cast<absl::StatusCode>(TF_GetCode(status_.get())),
+                        TF_Message(status_.get()));
+  }
+
+ private:
+  std::unique_ptr<TF_Status, decltype(&TF_DeleteStatus)> status_{TF_NewStatus(), TF_DeleteStatus};
+};
+
+inline std::string Serialized(const tensorflow::Scope& scope) {
+  tensorflow::GraphDef graph_def;
+  scope.graph()->ToGraphDef(&graph_def);
+  return graph_def.SerializeAsString();
+}
+
+// The tensors as "node:index", one per line.
+inline std::string Lines(const std::vector<tensorflow::Output>& tensors) {
+  std::string lines;
+  for (const tensorflow::Output& tensor : tensors) absl::StrAppend(&lines, tensor.name(), "\n");
+  return lines;
+}
+
+// Adds the nodes and functions of a serialized GraphDef, whose inputs may be tensors of the graph,
+// and finds the tensors "node:index" in the graph; "" gives an empty Output.
+inline absl::Status AddNodes(const tensorflow::Scope& scope, absl::string_view serialized,
+                             const std::vector<std::string>& tensors,
+                             std::vector<tensorflow::Output>* found) {
+  tensorflow::GraphDef added;
+  if (!added.ParseFromArray(serialized.data(), static_cast<int>(serialized.size()))) {
+    return absl::InternalError("libtensorflow_ext.so gave no GraphDef");
+  }
+  tensorflow::Graph* graph = scope.graph();
+  tensorflow::ImportGraphDefOptions options;
+  // Inputs that are not among the nodes are tensors of the graph.
+  const auto existing = graph->BuildNodeNameIndex();
+  for (const auto& node : added.node()) {
+    for (const std::string& input : node.input()) {
+      const tensorflow::TensorId id = tensorflow::ParseTensorName(input);
+      if (existing.count(std::string(id.node())) == 0) continue;
+      options.input_map[tensorflow::SafeTensorId(id)] = tensorflow::SafeTensorId(id);
+    }
+  }
+  const int first = graph->num_node_ids();
+  TF_RETURN_IF_ERROR(tensorflow::ImportGraphDef(options, added, graph, /*refiner=*/nullptr));
+  for (int id = first; id < graph->num_node_ids(); ++id) {
+    tensorflow::Node* node = graph->FindNodeId(id);
+    if (node != nullptr) TF_RETURN_IF_ERROR(scope.DoShapeInference(node));
+  }
+  const auto all = graph->BuildNodeNameIndex();
+  std::vector<tensorflow::Output> outputs;
+  for (const std::string& tensor : tensors) {
+    if (tensor.empty()) {
+      outputs.emplace_back();
+      continue;
+    }
+    const tensorflow::TensorId id = tensorflow::ParseTensorName(tensor);
+    outputs.emplace_back(all.at(std::string(id.node())), id.index());
+  }
+  *found = std::move(outputs);
+  return absl::OkStatus();
+}
+
+}  // namespace added_nodes_internal
+}  // namespace tensorflow_ext

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The functions of c_api.h that turn gradients into slices.
+
+#include <algorithm>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "tensorflow/c/c_api_internal.h"
+#include "tensorflow_ext/gradient/c_api.h"
+#include "tensorflow_ext/gradient/c_api/c_api_internal.h"
+#include "tensorflow_ext/gradient/c_api/client_graph.h"
+#include "tensorflow_ext/gradient/slices/gradient_slices.h"
+
+namespace tensorflow_ext {
+namespace {
+
+absl::StatusOr<bool> SumsRepeated(TfExt_RepeatedIndices repeated) {
+  if (repeated == TFEXT_REPEATED_STAY || repeated == TFEXT_REPEATED_SUMMED) {
+    return repeated == TFEXT_REPEATED_SUMMED;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("repeated: expected TFEXT_REPEATED_STAY or TFEXT_REPEATED_SUMMED, got ",
+                   static_cast<int>(repeated)));
+}
+
+absl::Status SliceGradientsOfGraph(TF_Graph* graph, const TF_Output* gradients, int n,
+                                   bool sum_repeated, TF_Output* dense, TfExt_Slices* slices,
+                                   TF_Buffer* reasons) {
+  // A gradient that does not exist stays so.
+  std::vector<TF_Output> existing;
+  for (int k = 0; k < n; ++k) {
+    if (gradients[k].oper != nullptr) existing.push_back(gradients[k]);
+  }
+  TF_ASSIGN_OR_RETURN(const auto tensors,
+                      OutputTensors(graph, "gradients", existing.data(), existing.size()));
+  const std::lock_guard<std::mutex> only(OneRewriteAtATime());
+  SlicedGradients sliced;
+  {
+    tensorflow::mutex_lock lock(graph->mu);
+    TF_ASSIGN_OR_RETURN(sliced, SliceGradients(graph->graph, tensors, sum_repeated));
+  }
+  TF_RETURN_IF_ERROR(ImportNodes(graph, sliced.nodes));
+  const TF_Output none = {nullptr, 0};
+  std::vector<TF_Output> all_dense;
+  std::vector<TfExt_Slices> all_slices;
+  std::vector<std::string> lines;
+  auto next = sliced.gradients.begin();
+  for (int k = 0; k < n; ++k) {
+    TF_Output one = none;
+    TfExt_Slices parts = {none, none, none};
+    lines.emplace_back();
+    if (gradients[k].oper != nullptr) {
+      const GradientSlices& found = *next++;
+      lines.back() = found.reason;
+      if (found.dense.empty()) {
+        TF_ASSIGN_OR_RETURN(const auto tensors_of_slices,
+                            FindTensors(graph, {found.values, found.indices, found.shape}));
+        parts = {tensors_of_slices[0], tensors_of_slices[1], tensors_of_slices[2]};
+      } else {
+        TF_ASSIGN_OR_RETURN(const auto tensor, FindTensors(graph, {found.dense}));
+        one = tensor[0];
+      }
+    }
+    all_dense.push_back(one);
+    all_slices.push_back(parts);
+  }
+  if (reasons != nullptr) TF_RETURN_IF_ERROR(Write(absl::StrJoin(lines, "\n"), reasons));
+  std::copy(all_dense.begin(), all_dense.end(), dense);
+  std::copy(all_slices.begin(), all_slices.end(), slices);
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace tensorflow_ext
+
+extern "C" {
+
+void TfExt_SliceGradients(TF_Graph* graph, const TF_Output* gradients, int n,
+                          TfExt_RepeatedIndices repeated, TF_Output* dense, TfExt_Slices* slices,
+                          TF_Buffer* reasons, TF_Status* status) {
+  tensorflow_ext::Guarded(status, [&]() -> absl::Status {
+    if (graph == nullptr || n < 0 ||
+        (n > 0 && (gradients == nullptr || dense == nullptr || slices == nullptr))) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "expected a graph, ", n,
+          " gradients, and room for as many tensors and "
+          "slices; got ",
+          graph == nullptr ? "NULL" : "a graph", ", ", gradients == nullptr ? "NULL" : "an array",
+          ", ", dense == nullptr ? "NULL" : "an array", " and ",
+          slices == nullptr ? "NULL" : "an array"));
+    }
+    TF_ASSIGN_OR_RETURN(const bool sum_repeated, tensorflow_ext::SumsRepeated(repeated));
+    if (reasons != nullptr) TF_RETURN_IF_ERROR(tensorflow_ext::CheckEmpty(reasons));
+    return tensorflow_ext::SliceGradientsOfGraph(graph, gradients, n, sum_repeated, dense, slices,
+                                                 reasons);
+  });
+}
+
+void TfExt_SliceGradientsOfGraphDef(const void* graph_def, size_t graph_def_length,
+                                    const char* gradients, TfExt_RepeatedIndices repeated,
+                                    TF_Buffer* nodes, TF_Buffer* sliced, TF_Status* status) {
+  tensorflow_ext::Guarded(status, [&]() -> absl::Status {
+    TF_RETURN_IF_ERROR(tensorflow_ext::CheckEmpty(nodes));
+    TF_RETURN_IF_ERROR(tensorflow_ext::CheckEmpty(sliced));
+    TF_ASSIGN_OR_RETURN(const bool sum_repeated, tensorflow_ext::SumsRepeated(repeated));
+    const std::vector<std::string> tensors =
+        absl::StrSplit(gradients == nullptr ? "" : gradients, '\n', absl::SkipEmpty());
+    TF_ASSIGN_OR_RETURN(const auto found, tensorflow_ext::SliceGradients(
+                                              graph_def, graph_def_length, tensors, sum_repeated));
+    std::vector<std::string> lines;
+    for (const auto& one : found.gradients) {
+      lines.push_back(
+          absl::StrJoin({one.values, one.indices, one.shape, one.dense, one.reason}, "\t"));
+    }
+    TF_RETURN_IF_ERROR(tensorflow_ext::Write(found.nodes.SerializeAsString(), nodes));
+    return tensorflow_ext::Write(absl::StrJoin(lines, "\n"), sliced);
+  });
+}
+
+}  // extern "C"

@@ -26,7 +26,7 @@ namespace tensorflow_ext {
 
 // A tape. Guarded by the recorder's lock.
 struct TapeState {
-  // Null until the first op that names the tape (tape_ops.h), if an op made it.
+  // Null until the first op that names the tape, if an op made it (tape_ops.cc).
   tensorflow::EagerContext* context = nullptr;
   bool persistent = false;
   bool watches_variables = true;

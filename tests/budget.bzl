@@ -72,7 +72,7 @@ CORE_SECONDS = {
     "//tests/new_op:building_test": 86,
     "//tests/python:cpu_loops_test": 31,
     "//tests/python:explain_test": 11,
-    "//tests/python:python_test": 509,
+    "//tests/python:python_test": 507,
     "//tests/release_check:release_check_test": 5,
     "//tests/run:run_test": 28,
     "//tests/sanitizers:fuzz_test": 59,

@@ -114,8 +114,11 @@ def test_c_and_paths_with_spaces(config: Config, folder: pathlib.Path) -> None:
 def test_cmake(config: Config, folder: pathlib.Path) -> None:
     # test_run_passes_it_on checks the output without --write.
     flags = config("--cmake", "--write=for cmake")
+    # As Debian's compilers do.
+    flags += " -DCMAKE_EXE_LINKER_FLAGS=-Wl,--as-needed"
     run(f"cmake {flags} -S cxx -B build && cmake --build build", folder)
-    assert run(["build/program"], folder) == RESULT
+    for program in ("build/program", "build/c_program"):
+        assert run([program], folder) == RESULT
 
 
 @needs("pkg-config")

@@ -63,7 +63,7 @@ CORE_SECONDS = {
     "//tests/kit:older_tensorflow_test": 20,
     "//tests/kit:op_libraries_test": 8,
     "//tests/kit:versions_test": 7,
-    "//tests/kit:your_op_test": 207,
+    "//tests/kit:your_op_test": 205,
     "//tests/lint:lint_test": 14,
     "//tests/models:jax_models_test": 20,
     "//tests/models:models_test": 140,
@@ -107,6 +107,6 @@ CORE_SECONDS = {
     "//tests/wheel:loader_test": 16,
     "//tests/wheel:wheel_test": 54,
     "//tests/wrappers:all_ops_test": 5,
-    "//tests/wrappers:command_test": 4,
+    "//tests/wrappers:command_test": 6,
     "//tests/wrappers:functions_test": 20,
 }

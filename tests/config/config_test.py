@@ -229,9 +229,14 @@ def test_java(config: Config, folder: pathlib.Path) -> None:
         f"-Djava.library.path={os.environ['JAVA_LIBRARY_PATH']}",
         "-Dorg.bytedeco.javacpp.pathsFirst=true",
     ]
-    compiler = [os.environ["JAVAC"], "-Xlint:all", "-Werror"]
-    run([*compiler, "-cp", jars, "Program.java"], folder / "java")
-    command = [os.environ["JAVA"], *flags, "-cp", f"{jars}:.", "Program", str(library)]
+    # The Python package alone suffices: no jar of this library is on the class path.
+    package = ["--name", "org.tensorflowext.op"]
+    assert main(["wrappers", "--java", *package, "--write", str(folder / "java" / "ops")]) == 0
+    compiler = [os.environ["JAVAC"], "-Xlint:all", "-Werror", "-d", "."]
+    sources = ["Program.java", "ops/TfExtLibrary.java"]
+    run([*compiler, "-cp", jars, *sources], folder / "java")
+    flags.append(f"-Dtensorflow_ext.library={library}")
+    command = [os.environ["JAVA"], *flags, "-cp", f"{jars}:.", "Program"]
     assert run(command, folder / "java") == RESULT
 
 

@@ -89,12 +89,13 @@ fn gradients() -> Result<()> {
         found.push((name, gradients));
         Ok(first)
     };
+    let upstreams = &[w.clone(), x.clone()];
     let (of_w, of_x) = (&[w.clone()][..], &[x.clone()][..]);
     add("several", products, &[&x, &w], None)?;
     add("unconnected", squares, &[&w, &x, &unread], None)?;
     add("all_unconnected", squares, &[&w, &unread], None)?;
     add("y_itself", squares, &[&square], None)?;
-    add("upstream", both, &[&x], Some(&[w.clone(), x.clone()]))?;
+    add("upstream", both, &[&x], Some(upstreams))?;
     add("upstream_of_x", squares, &[&x, &w], Some(of_x))?;
     let first = add("first", squares, &[&x], Some(of_w))?.expect("a gradient");
     add("by_upstream", &[first], &[&w], None)?;
@@ -141,7 +142,7 @@ fn minimize(name: &str, optimizer: &impl Optimizer, mut root: Scope) -> Result<(
     variables.push(unused);
     let (own, step) = tensorflow_ext::minimize(optimizer, loss, &variables, scope)?;
     let session = Session::new(&SessionOptions::new(), &scope.graph())?;
-    let mut run = |operation: &Operation| {
+    let run = |operation: &Operation| {
         let mut args = SessionRunArgs::new();
         args.add_target(operation);
         session.run(&mut args)

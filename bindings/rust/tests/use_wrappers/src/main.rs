@@ -9,6 +9,7 @@
 mod tensorflow_ext;
 
 use std::env;
+use std::slice;
 
 use tensorflow::train::{AdadeltaOptimizer, GradientDescentOptimizer, Optimizer};
 use tensorflow::{
@@ -79,8 +80,8 @@ fn gradients() -> Result<()> {
         .into();
     let square: Output = ops::square(x.clone(), scope)?.into();
     let product: Output = ops::mul(x.clone(), w.clone(), scope)?.into();
-    let (squares, products) = (&[square.clone()], &[product.clone()]);
-    let both = &[square.clone(), product];
+    let (squares, products) = (slice::from_ref(&square), slice::from_ref(&product));
+    let both = &[square.clone(), product.clone()];
     let mut found = Vec::new();
     let mut add = |name, ys: &[Output], xs: &[&Output], upstream| -> Result<Option<Output>> {
         let xs: Vec<Output> = xs.iter().map(|&x| x.clone()).collect();
@@ -136,7 +137,7 @@ fn minimize(name: &str, optimizer: &impl Optimizer, mut root: Scope) -> Result<(
     let error = ops::sub(product, three, scope)?;
     let loss: Output = ops::square(error, scope)?.into();
     let unused = variable(7., scope)?;
-    let alone = std::slice::from_ref(&unused);
+    let alone = slice::from_ref(&unused);
     let nothing = tensorflow_ext::minimize(optimizer, loss.clone(), alone, scope);
     print_error(name, nothing.map(|_| ()))?;
     variables.push(unused);

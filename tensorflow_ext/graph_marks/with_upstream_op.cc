@@ -20,9 +20,9 @@ REGISTER_OP("TfExt>WithUpstream")
       tensorflow::shape_inference::ShapeHandle shape;
       const absl::Status same = c->Merge(c->input(0), c->input(1), &shape);
       if (!same.ok()) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "TfExt>WithUpstream: upstream has shape ", c->DebugString(c->input(1)),
-            "; expected the shape of y, ", c->DebugString(c->input(0))));
+        return absl::InvalidArgumentError(
+            absl::StrCat("TfExt>WithUpstream: upstream has shape ", c->DebugString(c->input(1)),
+                         "; expected the shape of y, ", c->DebugString(c->input(0))));
       }
       c->set_output(0, shape);
       return absl::OkStatus();
@@ -68,9 +68,9 @@ class WithUpstreamOp : public tensorflow::OpKernel {
     const tensorflow::TensorShape& y = context->input(0).shape();
     const tensorflow::TensorShape& upstream = context->input(1).shape();
     OP_REQUIRES(context, y == upstream,
-                absl::InvalidArgumentError(absl::StrCat(
-                    "TfExt>WithUpstream: upstream has shape ", upstream.DebugString(),
-                    "; expected the shape of y, ", y.DebugString())));
+                absl::InvalidArgumentError(
+                    absl::StrCat("TfExt>WithUpstream: upstream has shape ", upstream.DebugString(),
+                                 "; expected the shape of y, ", y.DebugString())));
     context->set_output(0, context->input(0));
   }
 };

@@ -94,7 +94,8 @@ inline absl::Status CheckWholeLoops(const NodeSet& between) {
       return absl::UnimplementedError(
           absl::StrCat("the gradient goes through output '", node->name(),
                        "' of a TensorFlow 1 loop (TF_NewWhile in C, Graph.whileLoop in Java, "
-                       "BuildWhileLoop in C++) and not through its output '", exit->name(),
+                       "BuildWhileLoop in C++) and not through its output '",
+                       exit->name(),
                        "', but TensorFlow differentiates such a loop only through all its "
                        "outputs; make y depend on all of them and all of them on x, or use a "
                        "While op"));

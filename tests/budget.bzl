@@ -99,7 +99,7 @@ CORE_SECONDS = {
     "//tests/testing:check_op_test": 33,
     "//tests/testing:faults_test": 11,
     "//tests/testing:healthy_test": 53,
-    "//tests/testing:own_ops_test": 95,
+    "//tests/testing:own_ops_test": 73,
     "//tests/testing:ways_test": 22,
     "//tests/threads:loading_test": 4,
     "//tests/threads:memory_test": 41,
@@ -108,5 +108,6 @@ CORE_SECONDS = {
     "//tests/wheel:loader_test": 16,
     "//tests/wheel:wheel_test": 54,
     "//tests/wrappers:all_ops_test": 5,
-    "//tests/wrappers:command_test": 4,
+    "//tests/wrappers:command_test": 6,
+    "//tests/wrappers:functions_test": 20,
 }

@@ -128,7 +128,8 @@ class Planner {
              .ok()) {
       return absl::NotFoundError(absl::StrCat(
           "No gradient defined for op: ", forward_->type_string(),
-          ". Register one in C++ (REGISTER_OP_GRADIENT), or call TfExt_RegisterGradient"));
+          ". Write one in C++ (REGISTER_OP_GRADIENT) and load its library, or register one in C "
+          "(TfExt_RegisterGradient), or stop the tape while the op runs"));
     }
     // Without an upstream gradient, gradients end the process: graphs never ask for them.
     if (gradient == nullptr || absl::c_none_of(forward_->output_types(), IsDifferentiable)) {

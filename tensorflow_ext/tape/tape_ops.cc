@@ -335,7 +335,9 @@ class OnlyEager : public OpKernel {
     context->CtxFailure(absl::FailedPreconditionError(
         absl::StrCat(type_string(),
                      " needs a tape of this process (TfExt>NewTape) and works in eager mode "
-                     "only. In a graph, TF_AddGradients adds gradients")));
+                     "only. In a graph, gradients are added by TF_AddGradients in C, "
+                     "AddSymbolicGradients in C++, op.Gradients in Go, Graph::add_gradients in "
+                     "Rust and Graph.addGradients in Java")));
   }
 };
 

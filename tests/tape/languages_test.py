@@ -59,8 +59,9 @@ _ERRORS = {
         "numbers, or the handle of a variable"
     ),
     "no_gradient": (
-        "No gradient defined for op: KmeansPlusPlusInitialization. Register one in C++ "
-        "(REGISTER_OP_GRADIENT), or call TfExt_RegisterGradient"
+        "No gradient defined for op: KmeansPlusPlusInitialization. Write one in C++ "
+        "(REGISTER_OP_GRADIENT) and load its library, or register one in C "
+        "(TfExt_RegisterGradient), or stop the tape while the op runs"
     ),
     "used_up": (
         "The tape is used up: it gave its gradient. Make it persistent to ask for more than one, "

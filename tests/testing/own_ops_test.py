@@ -21,6 +21,12 @@ OPTIONS["TfExt>CheckGradientShape"] = {
     "attrs": {"T": ["float64", "int32"], "where": "here", "made_by": "this"},
     "inputs": [tf.TensorSpec([2, 3], tf.float64), np.array([2, 3], np.int64)],
 }
+# The wrappers of other languages add this op; its gradient is its second input.
+OPTIONS["TfExt>WithUpstream"] = {
+    "inputs": [tf.TensorSpec([2, 3]), tf.TensorSpec([2, 3])],
+    "without_gradient": ["upstream"],
+    "surrogate": True,
+}
 # Ops that describe graphs and models, here of empty ones.
 _FOLDER = tempfile.TemporaryDirectory()
 _GRAPH = tf.Graph()

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gradient tapes of eager mode: C++ programs (tape_programs.cc) and the same ones in Python.
+
+Both sides run in this process. Weights are tensors that the tape watches. The memory is the
+allocator's peak within a step, beyond what the step found.
+"""
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import libraries
+import measure
+import memory
+import numpy as np
+import tensorflow as tf
+from results import Result
+
+from tensorflow_ext import sysconfig
+
+GROUP = "eager tapes"
+RIVAL = "tf.GradientTape"
+SMALL_BAR, LARGE_BAR = 0.8, 1.0
+RECORD_BAR = 5e-6
+CHAIN = 100
+BATCH, RESNET_BATCH, PIXELS = 32, 8, 64
+
+
+class _Program:
+    """A program of tape_programs.cc with the tensors that it takes."""
+
+    def __init__(self, tensors: Sequence[np.ndarray]) -> None:
+        # What is loaded already becomes visible to the programs.
+        ctypes.CDLL(f"{sysconfig.get_lib()}/libtensorflow_ext.so", ctypes.RTLD_GLOBAL)
+        self._programs = ctypes.CDLL(libraries.find("libtape_programs.so"))
+        self._programs.Tape_NewProgram.restype = ctypes.c_void_p
+        self._program = ctypes.c_void_p(self._programs.Tape_NewProgram())
+        for tensor in tensors:
+            self._programs.Tape_AddTensor(
+                self._program,
+                tf.as_dtype(tensor.dtype).as_datatype_enum,
+                ctypes.c_void_p(tensor.ctypes.data),
+                (ctypes.c_int64 * tensor.ndim)(*tensor.shape),
+                tensor.ndim,
+            )
+
+    def __del__(self) -> None:
+        self._programs.Tape_DeleteProgram(self._program)
+
+    def work(self, name: str, *arguments: int) -> Callable[[], float]:
+        """Runs the program `name` of the file."""
+        run = getattr(self._programs, name)
+        run.restype = ctypes.c_float
+        return lambda: run(self._program, *arguments)
+
+
+def _in_python(
+    loss: Callable[..., tf.Tensor], tensors: Sequence[np.ndarray], weights: slice
+) -> Callable[[], float]:
+    """The first number of the first gradient of a loss of tensors."""
+    arguments = [tf.constant(tensor) for tensor in tensors]
+    watched = arguments[weights]
+
+    def run() -> float:
+        with tf.GradientTape() as tape:
+            tape.watch(watched)
+            y = loss(*arguments)
+        return tape.gradient(y, watched)[0].numpy().flat[0]
+
+    return run
+
+
+def chain(x: tf.Tensor, factor: tf.Tensor) -> tf.Tensor:
+    for _ in range(CHAIN // 2):
+        x = tf.tanh(x) * factor
+    return x
+
+
+def perceptron(x: tf.Tensor, *weights: tf.Tensor) -> tf.Tensor:
+    for w, b in zip(weights[::2], weights[1::2], strict=True):
+        x = tf.nn.relu(tf.nn.bias_add(x @ w, b))
+    return tf.nn.l2_loss(x)
+
+
+def _convolution(
+    x: tf.Tensor, weight: tf.Tensor, scale: tf.Tensor, offset: tf.Tensor, stride: int
+) -> tf.Tensor:
+    """A convolution and a batch normalization."""
+    y = tf.nn.conv2d(x, weight, stride, "SAME")
+    normalized, *_ = tf.compat.v1.nn.fused_batch_norm(y, scale, offset)
+    return normalized
+
+
+def resnet(
+    images: tf.Tensor, labels: tf.Tensor, axes: tf.Tensor, *weights: tf.Tensor
+) -> tf.Tensor:
+    """As `networks.resnet_18`."""
+    left = iter(weights)
+
+    def convolution(x: tf.Tensor, stride: int) -> tf.Tensor:
+        return _convolution(x, next(left), next(left), next(left), stride)
+
+    x = tf.nn.relu(convolution(images, 2))
+    x = tf.nn.max_pool2d(x, 3, 2, "SAME")
+    for stage in range(4):
+        for block in range(2):
+            stride = 2 if stage and not block else 1
+            y = tf.nn.relu(convolution(x, stride))
+            y = convolution(y, 1)
+            if stride != 1:
+                x = convolution(x, stride)
+            x = tf.nn.relu(x + y)
+    logits = tf.nn.bias_add(tf.reduce_mean(x, axes) @ next(left), next(left))
+    return tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+
+
+def _normal(*shape: int) -> np.ndarray:
+    rng = np.random.default_rng(sum(shape))
+    return rng.normal(scale=1 / np.sqrt(np.prod(shape[:-1])), size=shape).astype(np.float32)
+
+
+def _resnet_tensors() -> list[np.ndarray]:
+    tensors = [
+        _normal(RESNET_BATCH, PIXELS, PIXELS, 3) * 100,
+        np.arange(RESNET_BATCH, dtype=np.int32),
+        np.int32([1, 2]),
+    ]
+
+    def add(size: int, channels: int, filters: int) -> None:
+        ones, zeros = np.ones(filters, np.float32), np.zeros(filters, np.float32)
+        tensors.extend([_normal(size, size, channels, filters), ones, zeros])
+
+    add(7, 3, 64)
+    channels = 64
+    for stage, filters in enumerate((64, 128, 256, 512)):
+        for block in range(2):
+            add(3, channels, filters)
+            add(3, filters, filters)
+            if stage and not block:
+                add(1, channels, filters)
+            channels = filters
+    return [*tensors, _normal(512, 10), np.zeros(10, np.float32)]
+
+
+def _cases() -> list[tuple[str, str, Callable[..., Any], list[np.ndarray], slice, float]]:
+    """The name of a case, its program in C++ and in Python, the tensors, the weights and the
+    bar."""
+    layers = [array for _ in range(3) for array in (_normal(64, 64), np.zeros(64, np.float32))]
+    return [
+        (
+            f"{CHAIN} ops on 8 numbers",
+            "Tape_Chain",
+            chain,
+            [_normal(8), 1 + _normal(8)],
+            slice(1),
+            SMALL_BAR,
+        ),
+        (
+            f"3 layers of 64 units, batch {BATCH}",
+            "Tape_Perceptron",
+            perceptron,
+            [_normal(BATCH, 64), *layers],
+            slice(1, None),
+            SMALL_BAR,
+        ),
+        (
+            f"ResNet-18, batch {RESNET_BATCH}, {PIXELS} x {PIXELS} pixels",
+            "Tape_ResNet",
+            resnet,
+            _resnet_tensors(),
+            slice(3, None),
+            LARGE_BAR,
+        ),
+    ]
+
+
+def steps() -> list[Result]:
+    """Measures the forward ops and the gradient."""
+    results = []
+    for case, name, function, tensors, weights, bar in _cases():
+        program = _Program(tensors)
+        ours = program.work(name, *([CHAIN] if name == "Tape_Chain" else []))
+        python = _in_python(function, tensors, weights)
+        np.testing.assert_allclose(ours(), python(), rtol=1e-3)
+        results += measure.compare(
+            GROUP,
+            case,
+            measure.Contender(ours, memory=memory.of_eager_step(ours)),
+            {RIVAL: measure.Contender(python, bar, memory.of_eager_step(python))},
+            rounds=31,
+        )
+    return results
+
+
+def recording() -> list[Result]:
+    """Measures what it costs to record an op."""
+    program = _Program([_normal(8), 1 + _normal(8)])
+    recorded, alone = (program.work("Tape_ForwardChain", CHAIN, tape) for tape in (1, 0))
+    times = measure.interleave({"recorded": recorded, "alone": alone}, rounds=31)
+    costs = [(a - b) / CHAIN for a, b in zip(times["recorded"], times["alone"], strict=True)]
+    cost = float(np.median(costs))
+    alone_us = 1e6 * measure.median(times, "alone") / CHAIN
+    return [
+        Result(
+            GROUP,
+            "recording an op",
+            cost,
+            f"{RECORD_BAR * 1e6:g} µs",
+            cost / RECORD_BAR,
+            1.0,
+            note=f"the op alone takes {alone_us:.1f} µs",
+        )
+    ]
+
+
+def run() -> list[Result]:
+    return steps() + recording()

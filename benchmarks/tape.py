@@ -91,9 +91,7 @@ def _convolution(
     return normalized
 
 
-def resnet(
-    images: tf.Tensor, labels: tf.Tensor, axes: tf.Tensor, *weights: tf.Tensor
-) -> tf.Tensor:
+def resnet(images: tf.Tensor, labels: tf.Tensor, axes: tf.Tensor, *weights: tf.Tensor) -> tf.Tensor:
     """As `networks.resnet_18`."""
     left = iter(weights)
 

@@ -96,6 +96,7 @@ class Planner {
     FindLastUses();
     if (IsChanged(*forward_, forward, inputs_.size(), num_outputs)) {
       steps_.clear();
+      same_.clear();
       // The gradient does not take the inputs of the forward op.
       const std::vector<EagerSource> kept = plan_->kept;
       TF_RETURN_IF_ERROR(AddSteps({forward_}, nullptr, &plan_->forward));
@@ -210,6 +211,7 @@ class Planner {
       }
       return Keep(found->second);
     }
+    if (const auto found = same_.find(node); found != same_.end()) return found->second;
     const auto step = steps_.find(node);
     if (step == steps_.end()) {
       return absl::InternalError(
@@ -249,6 +251,13 @@ class Planner {
       steps_.emplace(
           &node, EagerSource{EagerSource::kConstant, static_cast<int>(plan_->constants.size())});
       plan_->constants.emplace_back(TensorHandle::CreateLocalHandle(value));
+      return absl::OkStatus();
+    }
+    if (node.IsIdentity() && node.requested_device().empty() && node.in_edges().size() == 1) {
+      const Edge* edge;
+      TF_RETURN_IF_ERROR(node.input_edge(0, &edge));
+      TF_ASSIGN_OR_RETURN(const EagerSource source, Source(edge->src(), edge->src_output()));
+      same_.emplace(&node, source);
       return absl::OkStatus();
     }
     EagerStep step;
@@ -308,6 +317,8 @@ class Planner {
   tensorflow::ShapeRefiner shapes_;
   Node* forward_ = nullptr;
   std::map<const Node*, EagerSource> tensors_, steps_;
+  // Identities, which need no step.
+  std::map<const Node*, EagerSource> same_;
   std::shared_ptr<EagerPlan> plan_;
 };
 

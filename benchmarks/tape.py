@@ -6,8 +6,8 @@ allocator's peak within a step, beyond what the step found.
 """
 
 import ctypes
+import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import libraries
 import measure
@@ -21,9 +21,11 @@ from tensorflow_ext import sysconfig
 GROUP = "eager tapes"
 RIVAL = "tf.GradientTape"
 SMALL_BAR, LARGE_BAR = 0.8, 1.0
-RECORD_BAR = 5e-6
+MEMORY_BAR = 1.1
+RECORD_BAR = 5e-6  # in seconds
 CHAIN = 100
-BATCH, RESNET_BATCH, PIXELS = 32, 8, 64
+BATCH, RESNET_BATCH = 32, 8
+ROWS, WIDTH, IDS = 1_000_000, 32, 64
 
 
 class _Program:
@@ -34,6 +36,7 @@ class _Program:
         ctypes.CDLL(f"{sysconfig.get_lib()}/libtensorflow_ext.so", ctypes.RTLD_GLOBAL)
         self._programs = ctypes.CDLL(libraries.find("libtape_programs.so"))
         self._programs.Tape_NewProgram.restype = ctypes.c_void_p
+        self._programs.Tape_MakeVariable.argtypes = [ctypes.c_void_p, *[ctypes.c_int64] * 2]
         self._program = ctypes.c_void_p(self._programs.Tape_NewProgram())
         for tensor in tensors:
             self._programs.Tape_AddTensor(
@@ -117,9 +120,9 @@ def _normal(*shape: int) -> np.ndarray:
     return rng.normal(scale=1 / np.sqrt(np.prod(shape[:-1])), size=shape).astype(np.float32)
 
 
-def _resnet_tensors() -> list[np.ndarray]:
+def _resnet_tensors(pixels: int) -> list[np.ndarray]:
     tensors = [
-        _normal(RESNET_BATCH, PIXELS, PIXELS, 3) * 100,
+        _normal(RESNET_BATCH, pixels, pixels, 3) * 100,
         np.arange(RESNET_BATCH, dtype=np.int32),
         np.int32([1, 2]),
     ]
@@ -140,52 +143,104 @@ def _resnet_tensors() -> list[np.ndarray]:
     return [*tensors, _normal(512, 10), np.zeros(10, np.float32)]
 
 
-def _cases() -> list[tuple[str, str, Callable[..., Any], list[np.ndarray], slice, float]]:
-    """The name of a case, its program in C++ and in Python, the tensors, the weights and the
-    bar."""
+@dataclasses.dataclass(frozen=True)
+class _Case:
+    """A loss and its gradients.
+
+    Attributes:
+      name: The case of the row.
+      program: The function of tape_programs.cc.
+      arguments: Its arguments.
+      in_python: The same loss.
+      tensors: The tensors that it takes.
+      weights: Those that have gradients.
+      bar: The bar of the time.
+      rounds: The number of turns.
+    """
+
+    name: str
+    program: str
+    arguments: Sequence[int]
+    in_python: Callable[..., tf.Tensor]
+    tensors: Sequence[np.ndarray]
+    weights: slice
+    bar: float
+    rounds: int = 31
+
+
+def _cases() -> list[_Case]:
+    small = f"{CHAIN} ops on 8 numbers", f"3 layers of 64 units, batch {BATCH}"
+    pair = [_normal(8), 1 + _normal(8)]
     layers = [array for _ in range(3) for array in (_normal(64, 64), np.zeros(64, np.float32))]
-    return [
-        (
-            f"{CHAIN} ops on 8 numbers",
-            "Tape_Chain",
-            chain,
-            [_normal(8), 1 + _normal(8)],
-            slice(1),
-            SMALL_BAR,
-        ),
-        (
-            f"3 layers of 64 units, batch {BATCH}",
-            "Tape_Perceptron",
-            perceptron,
-            [_normal(BATCH, 64), *layers],
-            slice(1, None),
-            SMALL_BAR,
-        ),
-        (
-            f"ResNet-18, batch {RESNET_BATCH}, {PIXELS} x {PIXELS} pixels",
-            "Tape_ResNet",
-            resnet,
-            _resnet_tensors(),
-            slice(3, None),
-            LARGE_BAR,
-        ),
+    inputs = [_normal(BATCH, 64), *layers]
+    cases = [
+        _Case(small[0], "Tape_Chain", [CHAIN], chain, pair, slice(1), SMALL_BAR),
+        _Case(small[1], "Tape_Perceptron", [], perceptron, inputs, slice(1, None), SMALL_BAR),
     ]
+    for pixels, rounds in ((64, 15), (224, 7)):
+        name = f"ResNet-18, batch {RESNET_BATCH}, {pixels} x {pixels} pixels"
+        tensors, weights = _resnet_tensors(pixels), slice(3, None)
+        cases.append(_Case(name, "Tape_ResNet", [], resnet, tensors, weights, LARGE_BAR, rounds))
+    return cases
 
 
 def steps() -> list[Result]:
     """Measures the forward ops and the gradient."""
     results = []
-    for case, name, function, tensors, weights, bar in _cases():
-        program = _Program(tensors)
-        ours = program.work(name, *([CHAIN] if name == "Tape_Chain" else []))
-        python = _in_python(function, tensors, weights)
+    for case in _cases():
+        ours = _Program(case.tensors).work(case.program, *case.arguments)
+        python = _in_python(case.in_python, case.tensors, case.weights)
         np.testing.assert_allclose(ours(), python(), rtol=1e-3)
+        used, python_used = memory.of_eager_step(ours), memory.of_eager_step(python)
         results += measure.compare(
             GROUP,
-            case,
-            measure.Contender(ours, memory=memory.of_eager_step(ours)),
-            {RIVAL: measure.Contender(python, bar, memory.of_eager_step(python))},
-            rounds=31,
+            case.name,
+            measure.Contender(ours, memory=used),
+            {RIVAL: measure.Contender(python, case.bar, python_used)},
+            rounds=case.rounds,
+        )
+        if case.in_python is resnet:
+            name, ratio = f"{case.name}: memory", used / python_used
+            results.append(Result(GROUP, name, None, RIVAL, ratio, MEMORY_BAR, (used, python_used)))
+    return results
+
+
+def _table_in_python(table: np.ndarray, ids: np.ndarray, rate: np.ndarray) -> measure.Work:
+    variable, rows, factor = tf.Variable(table), tf.constant(ids), tf.constant(rate)
+
+    def run() -> float:
+        with tf.GradientTape() as tape:
+            loss = tf.nn.l2_loss(tf.tanh(tf.gather(variable, rows)))
+        gradient = tape.gradient(loss, variable)
+        variable.scatter_sub(tf.IndexedSlices(gradient.values * factor, gradient.indices))
+        return float(loss.numpy())
+
+    return run
+
+
+def table() -> list[Result]:
+    """Measures steps of training of a table of which few rows are gathered."""
+    tensors = [
+        _normal(ROWS, WIDTH) * np.float32(np.sqrt(ROWS)),
+        np.arange(IDS, dtype=np.int32) * 97 % ROWS,
+        np.array(0.125, np.float32),
+    ]
+    python = _table_in_python(*tensors)
+    losses = [python() for _ in range(3)]
+    python_used = memory.of_eager_step(python)
+    results = []
+    for sliced, bar, rounds in ((1, LARGE_BAR, 31), (0, None, 3)):
+        program = _Program(tensors)
+        program.work("Tape_MakeVariable", ROWS, WIDTH)()
+        ours = program.work("Tape_Table", sliced)
+        np.testing.assert_allclose([ours() for _ in losses], losses, rtol=1e-5)
+        used = memory.of_eager_step(ours)
+        results += measure.compare(
+            GROUP,
+            f"{IDS} rows of {ROWS:,} x {WIDTH}: {'slices' if sliced else 'dense'}",
+            measure.Contender(ours, memory=used),
+            {RIVAL: measure.Contender(python, bar, python_used)},
+            rounds=rounds,
         )
     return results
 
@@ -212,4 +267,4 @@ def recording() -> list[Result]:
 
 
 def run() -> list[Result]:
-    return steps() + recording()
+    return steps() + recording() + table()

@@ -76,7 +76,7 @@ class Program {
     Check(status_);
     TFE_DeleteOp(op);
     for (size_t k = 1; k < outputs.size(); ++k) TFE_DeleteTensorHandle(outputs[k]);
-    return EagerTensor(outputs[0]);
+    return EagerTensor(outputs.empty() ? nullptr : outputs[0]);
   }
 
   EagerTensor Run(const char* name, const Inputs& inputs) {
@@ -176,12 +176,28 @@ class ResNet {
   const EagerTensor* next_;
 };
 
+// Subtracts the gradient from the rows of a variable that were gathered, or from all of it.
+void Update(Program* program, GradientTape* tape, const EagerTensor& loss, const EagerTensor& table,
+            const EagerTensor& rate, bool sliced) {
+  const std::vector<Handle> y = {loss.get()}, x = {table.get()};
+  const auto set_type = [](TFE_Op* op) { TFE_OpSetAttrType(op, "dtype", TF_FLOAT); };
+  if (sliced) {
+    const auto slices = Value(tape->GradientSlices(y, x));
+    const EagerTensor change = program->Run("Mul", {&slices[0].values, &rate});
+    program->Run("ResourceScatterSub", {&table, &slices[0].indices, &change}, 0, set_type);
+  } else {
+    const auto dense = Value(tape->Gradient(y, x));
+    const EagerTensor change = program->Run("Mul", {&dense[0], &rate});
+    program->Run("AssignSubVariableOp", {&table, &change}, 0, set_type);
+  }
+}
+
 Program* ToProgram(void* program) { return static_cast<Program*>(program); }
 
 }  // namespace
 
 // Each function takes the tensors that were added before, and returns the first number of the
-// first gradient.
+// first gradient, unless it says otherwise.
 extern "C" {
 
 void* Tape_NewProgram() { return new Program; }
@@ -189,8 +205,8 @@ void Tape_DeleteProgram(void* program) { delete ToProgram(program); }
 
 void Tape_AddTensor(void* program, int type, const void* values, const int64_t* shape, int dims) {
   Program* const p = ToProgram(program);
-  p->given.push_back(p->Tensor(static_cast<TF_DataType>(type), values,
-                               std::vector<int64_t>(shape, shape + dims)));
+  p->given.push_back(
+      p->Tensor(static_cast<TF_DataType>(type), values, std::vector<int64_t>(shape, shape + dims)));
 }
 
 // A chain from tensor 0, with factor 1, and its gradient.
@@ -209,6 +225,36 @@ float Tape_ForwardChain(void* program, int length, int recorded) {
   if (recorded == 0) return p->First(Chain(p, p->given[0], p->given[1], length));
   const GradientTape tape = p->Watching({p->given[0].get()});
   return p->First(Chain(p, p->given[0], p->given[1], length));
+}
+
+// Makes tensor 0 the handle of a variable with its value.
+void Tape_MakeVariable(void* program, int64_t rows, int64_t columns) {
+  Program* const p = ToProgram(program);
+  EagerTensor handle = p->Run("VarHandleOp", {}, 1, [&](TFE_Op* op) {
+    const int64_t shape[] = {rows, columns};
+    TF_Status* const status = TF_NewStatus();
+    TFE_OpSetAttrType(op, "dtype", TF_FLOAT);
+    TFE_OpSetAttrShape(op, "shape", shape, 2, status);
+    Check(status);
+    TF_DeleteStatus(status);
+  });
+  p->Run("AssignVariableOp", {&handle, &p->given[0]}, 0,
+         [](TFE_Op* op) { TFE_OpSetAttrType(op, "dtype", TF_FLOAT); });
+  p->given[0] = std::move(handle);
+}
+
+// A step of training of a table: variable 0, of which it gathers the rows 1 and subtracts their
+// gradient times 2. Returns the loss.
+float Tape_Table(void* program, int sliced) {
+  Program* const p = ToProgram(program);
+  const EagerTensor &table = p->given[0], &ids = p->given[1], &rate = p->given[2];
+  GradientTape tape = p->Watching({});
+  EagerTensor y = p->Run("ResourceGather", {&table, &ids}, 1,
+                         [](TFE_Op* op) { TFE_OpSetAttrType(op, "dtype", TF_FLOAT); });
+  y = p->Run("Tanh", {&y});
+  const EagerTensor loss = p->Run("L2Loss", {&y});
+  Update(p, &tape, loss, table, rate, sliced != 0);
+  return p->First(loss);
 }
 
 // The loss of layers relu(x w + b). The tensors: x, then a w and a b for each layer.

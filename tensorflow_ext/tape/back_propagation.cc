@@ -29,10 +29,9 @@ absl::StatusOr<HandlePtr> JoinRows(EagerContext* context, Handles parts) {
   const int64_t count = parts.size();
   const HandlePtr axis = ToHandle(Tensor(int32_t{0}));
   parts.push_back(axis.get());
-  return RunOp(context, "ConcatV2", "", parts,
-               {{"T", TypeAttr(type)},
-                {"N", IntAttr(count)},
-                {"Tidx", TypeAttr(tensorflow::DT_INT32)}});
+  return RunOp(
+      context, "ConcatV2", "", parts,
+      {{"T", TypeAttr(type)}, {"N", IntAttr(count)}, {"Tidx", TypeAttr(tensorflow::DT_INT32)}});
 }
 
 // The gradient that has the rows of all.
@@ -43,8 +42,8 @@ absl::StatusOr<TapeGradient> Join(EagerContext* context, const std::vector<TapeG
   Handles values, indices;
   std::vector<HandlePtr> cast;
   for (const TapeGradient& part : parts) {
-    TF_ASSIGN_OR_RETURN(
-        HandlePtr own, CastTo(context, alike ? type : tensorflow::DT_INT64, part.indices.get()));
+    TF_ASSIGN_OR_RETURN(HandlePtr own,
+                        CastTo(context, alike ? type : tensorflow::DT_INT64, part.indices.get()));
     values.push_back(part.values.get());
     indices.push_back(own.get());
     cast.push_back(std::move(own));
@@ -92,13 +91,12 @@ TapeGradient TapeGradient::NewRef() const {
 absl::StatusOr<TapeGradient> ToDense(EagerContext* context, const TapeGradient& rows) {
   if (!rows.is_rows()) return rows.NewRef();
   TapeGradient dense;
-  TF_ASSIGN_OR_RETURN(
-      dense.values,
-      RunOp(context, "UnsortedSegmentSum", "",
-            {rows.values.get(), rows.indices.get(), rows.num_rows.get()},
-            {{"T", TypeAttr(rows.values->dtype)},
-             {"Tindices", TypeAttr(rows.indices->dtype)},
-             {"Tnumsegments", TypeAttr(rows.num_rows->dtype)}}));
+  TF_ASSIGN_OR_RETURN(dense.values,
+                      RunOp(context, "UnsortedSegmentSum", "",
+                            {rows.values.get(), rows.indices.get(), rows.num_rows.get()},
+                            {{"T", TypeAttr(rows.values->dtype)},
+                             {"Tindices", TypeAttr(rows.indices->dtype)},
+                             {"Tnumsegments", TypeAttr(rows.num_rows->dtype)}}));
   return dense;
 }
 
@@ -209,8 +207,7 @@ absl::Status BackPropagation::Run(const Record& record, const absl::flat_hash_se
     } else if (result.kind == EagerSource::kUpstream) {
       Add(record.inputs[i], upstream[result.index].NewRef());
     } else {
-      Add(record.inputs[i], {value(result), nullptr, nullptr,
-                             keeps_rows_ ? ReasonOf(record) : ""});
+      Add(record.inputs[i], {value(result), nullptr, nullptr, keeps_rows_ ? ReasonOf(record) : ""});
     }
   }
   return absl::OkStatus();

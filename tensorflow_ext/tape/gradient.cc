@@ -110,11 +110,13 @@ absl::StatusOr<std::vector<TapeGradient>> GoBack(TapeState* tape, const Handles&
   for (size_t i = 0; i < y.size(); ++i) {
     if (y_ids[i] == 0 || wanted.count(y_ids[i]) == 0) continue;
     if (!dy.empty() && dy[i] != nullptr) {
-      back.Add(y_ids[i], {NewRef(dy[i]), nullptr, nullptr, "the upstream gradient of a y is dense"});
+      back.Add(y_ids[i],
+               {NewRef(dy[i]), nullptr, nullptr, "the upstream gradient of a y is dense"});
       continue;
     }
     TF_ASSIGN_OR_RETURN(HandlePtr ones, LikeThis(tape->context, "OnesLike", y[i]));
-    back.Add(y_ids[i], {std::move(ones), nullptr, nullptr, "the upstream gradient of a y is dense"});
+    back.Add(y_ids[i],
+             {std::move(ones), nullptr, nullptr, "the upstream gradient of a y is dense"});
   }
   for (RecordPtr& record : records) {
     TF_RETURN_IF_ERROR(back.Run(*record, wanted, sources));
@@ -147,12 +149,11 @@ absl::Status SumRepeated(EagerContext* context, SlicedTapeGradient* rows) {
   TF_ASSIGN_OR_RETURN(const HandlePtr count,
                       RunOp(context, "Size", "", {outputs[0].get()},
                             {{"T", TypeAttr(type)}, {"out_type", TypeAttr(int32)}}));
-  TF_ASSIGN_OR_RETURN(rows->values,
-                      RunOp(context, "UnsortedSegmentSum", "",
-                            {rows->values.get(), outputs[1].get(), count.get()},
-                            {{"T", TypeAttr(rows->values->dtype)},
-                             {"Tindices", TypeAttr(int32)},
-                             {"Tnumsegments", TypeAttr(int32)}}));
+  TF_ASSIGN_OR_RETURN(rows->values, RunOp(context, "UnsortedSegmentSum", "",
+                                          {rows->values.get(), outputs[1].get(), count.get()},
+                                          {{"T", TypeAttr(rows->values->dtype)},
+                                           {"Tindices", TypeAttr(int32)},
+                                           {"Tnumsegments", TypeAttr(int32)}}));
   rows->indices = std::move(outputs[0]);
   return absl::OkStatus();
 }
@@ -219,8 +220,7 @@ absl::StatusOr<std::vector<HandlePtr>> Gradient(TapeState* tape, const Handles& 
 absl::StatusOr<std::vector<SlicedTapeGradient>> SlicedGradient(TapeState* tape, const Handles& y,
                                                                const Handles& x, const Handles& dy,
                                                                bool sum_repeated) {
-  TF_ASSIGN_OR_RETURN(std::vector<TapeGradient> found,
-                      GoBack(tape, y, x, dy, /*keeps_rows=*/true));
+  TF_ASSIGN_OR_RETURN(std::vector<TapeGradient> found, GoBack(tape, y, x, dy, /*keeps_rows=*/true));
   std::vector<SlicedTapeGradient> gradients(x.size());
   for (size_t k = 0; k < x.size(); ++k) {
     SlicedTapeGradient& gradient = gradients[k];

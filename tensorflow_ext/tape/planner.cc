@@ -79,9 +79,11 @@ class Planner {
     std::vector<std::optional<Rows>> rows(inputs_.size());
     for (size_t i = 0; i < gradients.size(); ++i) {
       if (!wanted[i] || gradients[i].node() == nullptr) continue;
-      TF_ASSIGN_OR_RETURN(rows[i], AddRows(OutputTensor(gradients[i].node(), gradients[i].index())));
+      TF_ASSIGN_OR_RETURN(rows[i],
+                          AddRows(OutputTensor(gradients[i].node(), gradients[i].index())));
       if (!rows[i]) continue;
-      ends.insert(ends.end(), {rows[i]->values.node, rows[i]->indices.node, rows[i]->num_rows.node});
+      ends.insert(ends.end(),
+                  {rows[i]->values.node, rows[i]->indices.node, rows[i]->num_rows.node});
     }
     TF_RETURN_IF_ERROR(AddSteps(ends, forward_, &plan_->steps));
     for (size_t i = 0; i < gradients.size(); ++i) {

@@ -96,22 +96,20 @@ typedef struct TfExt_TapeSlices {
 } TfExt_TapeSlices;
 
 /* As TfExt_TapeGradient, but a gradient that is zero in all rows except those that were gathered is
- * given as these rows, and no dense one is computed. For each x, either slices[k] receives three new
- * handles and dense[k] becomes NULL, or dense[k] receives what TfExt_TapeGradient gives, slices[k]
- * becomes NULLs, and line k of `reasons` (may be NULL, otherwise an empty buffer) says why.
+ * given as these rows, and no dense one is computed. For each x, either slices[k] receives three
+ * new handles and dense[k] becomes NULL, or dense[k] receives what TfExt_TapeGradient gives,
+ * slices[k] becomes NULLs, and line k of `reasons` (may be NULL, otherwise an empty buffer) says
+ * why.
  *
  * Slices come from Gather, GatherV2 along axis 0, ResourceGather (without batch dimensions) and
  * SparseSegmentSum, -Mean and -SqrtN, and pass ops whose gradient is the upstream gradient, such as
  * ReadVariableOp and Identity. Those of several such ops follow one another. If another op uses x
  * too, or a function gathers, the gradient is dense as a whole. `repeated`: see
  * TfExt_RepeatedIndices. */
-TFEXT_EXPORT void TfExt_TapeGradientSlices(TfExt_Tape* tape, TFE_TensorHandle* const* y, int ny,
-                                           TFE_TensorHandle* const* x, int nx,
-                                           TFE_TensorHandle* const* dy,
-                                           TfExt_Unconnected unconnected,
-                                           TfExt_RepeatedIndices repeated, TF_Status* status,
-                                           TFE_TensorHandle** dense, TfExt_TapeSlices* slices,
-                                           TF_Buffer* reasons);
+TFEXT_EXPORT void TfExt_TapeGradientSlices(
+    TfExt_Tape* tape, TFE_TensorHandle* const* y, int ny, TFE_TensorHandle* const* x, int nx,
+    TFE_TensorHandle* const* dy, TfExt_Unconnected unconnected, TfExt_RepeatedIndices repeated,
+    TF_Status* status, TFE_TensorHandle** dense, TfExt_TapeSlices* slices, TF_Buffer* reasons);
 
 /* The Jacobians of `y` by each x, of shape [shape of y, shape of x]: a gradient for each element of
  * y, in a loop. The shape of y must be known. Errors as above. */

@@ -134,9 +134,8 @@ class TapeOp {
 
   absl::Status ReturnSlices(const Handles& y, const Handles& x, const Handles& dy) {
     EagerContext* const context = tape_->context;
-    TF_ASSIGN_OR_RETURN(
-        std::vector<SlicedTapeGradient> gradients,
-        SlicedGradient(tape_.get(), y, x, dy, attrs_["sum_repeated"].b()));
+    TF_ASSIGN_OR_RETURN(std::vector<SlicedTapeGradient> gradients,
+                        SlicedGradient(tape_.get(), y, x, dy, attrs_["sum_repeated"].b()));
     std::vector<HandlePtr> values, indices, shapes;
     Tensor reasons(tensorflow::DT_STRING, {static_cast<int64_t>(x.size())});
     for (size_t k = 0; k < x.size(); ++k) {
@@ -250,8 +249,7 @@ REGISTER_KERNEL_BUILDER(Name("TfExt>NewTape").Device(tensorflow::DEVICE_CPU), Ne
 REGISTER_KERNEL_BUILDER(Name("TfExt>TapeWatch").Device(tensorflow::DEVICE_CPU), OnlyEager);
 REGISTER_KERNEL_BUILDER(Name("TfExt>TapeControl").Device(tensorflow::DEVICE_CPU), OnlyEager);
 REGISTER_KERNEL_BUILDER(Name("TfExt>TapeGradient").Device(tensorflow::DEVICE_CPU), OnlyEager);
-REGISTER_KERNEL_BUILDER(Name("TfExt>TapeGradientSlices").Device(tensorflow::DEVICE_CPU),
-                        OnlyEager);
+REGISTER_KERNEL_BUILDER(Name("TfExt>TapeGradientSlices").Device(tensorflow::DEVICE_CPU), OnlyEager);
 REGISTER_KERNEL_BUILDER(Name("TfExt>TapeJacobian").Device(tensorflow::DEVICE_CPU), OnlyEager);
 REGISTER_KERNEL_BUILDER(Name("TfExt>TapeJvp").Device(tensorflow::DEVICE_CPU), OnlyEager);
 

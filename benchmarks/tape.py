@@ -19,6 +19,7 @@ from results import Result
 from tensorflow_ext import sysconfig
 
 GROUP = "eager tapes"
+MEMORY, TABLE = f"{GROUP}: memory", f"{GROUP}: a table of which few rows are gathered"
 RIVAL = "tf.GradientTape"
 SMALL_BAR, LARGE_BAR = 0.8, 1.0
 MEMORY_BAR = 1.1
@@ -186,7 +187,7 @@ def _cases() -> list[_Case]:
 
 def steps() -> list[Result]:
     """Measures the forward ops and the gradient."""
-    results = []
+    results, held = [], []
     for case in _cases():
         ours = _Program(case.tensors).work(case.program, *case.arguments)
         python = _in_python(case.in_python, case.tensors, case.weights)
@@ -200,9 +201,9 @@ def steps() -> list[Result]:
             rounds=case.rounds,
         )
         if case.in_python is resnet:
-            name, ratio = f"{case.name}: memory", used / python_used
-            results.append(Result(GROUP, name, None, RIVAL, ratio, MEMORY_BAR, (used, python_used)))
-    return results
+            ratio, both = used / python_used, (used, python_used)
+            held.append(Result(MEMORY, case.name, None, RIVAL, ratio, MEMORY_BAR, both))
+    return results + held
 
 
 def _table_in_python(table: np.ndarray, ids: np.ndarray, rate: np.ndarray) -> measure.Work:
@@ -236,7 +237,7 @@ def table() -> list[Result]:
         np.testing.assert_allclose([ours() for _ in losses], losses, rtol=1e-5)
         used = memory.of_eager_step(ours)
         results += measure.compare(
-            GROUP,
+            TABLE,
             f"{IDS} rows of {ROWS:,} x {WIDTH}: {'slices' if sliced else 'dense'}",
             measure.Contender(ours, memory=used),
             {RIVAL: measure.Contender(python, bar, python_used)},
@@ -255,8 +256,8 @@ def recording() -> list[Result]:
     alone_us = 1e6 * measure.median(times, "alone") / CHAIN
     return [
         Result(
-            GROUP,
-            "recording an op",
+            f"{GROUP}: recording",
+            "an op",
             cost,
             f"{RECORD_BAR * 1e6:g} µs",
             cost / RECORD_BAR,

@@ -33,7 +33,7 @@ class _Program:
     """A program of tape_programs.cc with the tensors that it takes."""
 
     def __init__(self, tensors: Sequence[np.ndarray]) -> None:
-        # What is loaded already becomes visible to the programs.
+        # The library is loaded already; now the programs see it, too.
         ctypes.CDLL(f"{sysconfig.get_lib()}/libtensorflow_ext.so", ctypes.RTLD_GLOBAL)
         self._programs = ctypes.CDLL(libraries.find("libtape_programs.so"))
         self._programs.Tape_NewProgram.restype = ctypes.c_void_p
@@ -220,7 +220,7 @@ def _table_in_python(table: np.ndarray, ids: np.ndarray, rate: np.ndarray) -> me
 
 
 def table() -> list[Result]:
-    """Measures steps of training of a table of which few rows are gathered."""
+    """Measures steps of training of a table. Each gathers few rows."""
     tensors = [
         _normal(ROWS, WIDTH) * np.float32(np.sqrt(ROWS)),
         np.arange(IDS, dtype=np.int32) * 97 % ROWS,

@@ -243,8 +243,8 @@ void Tape_MakeVariable(void* program, int64_t rows, int64_t columns) {
   p->given[0] = std::move(handle);
 }
 
-// A step of training of a table: variable 0, of which it gathers the rows 1 and subtracts their
-// gradient times 2. Returns the loss.
+// A step of training of a table: gathers the rows 1 of variable 0, and subtracts their gradient
+// times 2. Returns the loss.
 float Tape_Table(void* program, int sliced) {
   Program* const p = ToProgram(program);
   const EagerTensor &table = p->given[0], &ids = p->given[1], &rate = p->given[2];

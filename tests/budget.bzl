@@ -94,7 +94,7 @@ CORE_SECONDS = {
     "//tests/stock_gradients:parity_xla_test": 86,
     "//tests/stock_gradients:structure_test": 8,
     "//tests/tape:languages_test": 12,
-    "//tests/tape:tape_test": 8,
+    "//tests/tape:tape_test": 11,
     "//tests/testing:check_gradient_test": 3,
     "//tests/testing:check_op_test": 33,
     "//tests/testing:faults_test": 11,

@@ -19,7 +19,7 @@ from results import Result
 from tensorflow_ext import sysconfig
 
 GROUP = "eager tapes"
-MEMORY, TABLE = f"{GROUP}: memory", f"{GROUP}: a table of which few rows are gathered"
+MEMORY, TABLE = f"{GROUP}: memory", f"{GROUP}: few rows of a table"
 RIVAL = "tf.GradientTape"
 SMALL_BAR, LARGE_BAR = 0.8, 1.0
 MEMORY_BAR = 1.1

@@ -11,12 +11,15 @@
 #include "tensorflow_ext/tape/tape_ops.h"
 #include "tensorflow_ext/tape/virtual_functions.h"
 
-// The tables of virtual functions of TensorFlow's classes, by the names of the C++ ABI.
+// The tables of virtual functions of TensorFlow's classes, by the names of the C++ ABI. They are
+// weak: without them the library loads, and has no tapes.
+#define TENSORFLOW_EXT_IMPORTED __attribute__((weak, visibility("default")))
 extern "C" {
-__attribute__((visibility("default"))) extern void* _ZTVN10tensorflow14EagerOperationE[];
-__attribute__((visibility("default"))) extern void* _ZTVN10tensorflow12EagerContextE[];
-__attribute__((visibility("default"))) extern void* _ZTVN10tensorflow12TensorHandleE[];
+TENSORFLOW_EXT_IMPORTED extern void* _ZTVN10tensorflow14EagerOperationE[];
+TENSORFLOW_EXT_IMPORTED extern void* _ZTVN10tensorflow12EagerContextE[];
+TENSORFLOW_EXT_IMPORTED extern void* _ZTVN10tensorflow12TensorHandleE[];
 }
+#undef TENSORFLOW_EXT_IMPORTED
 
 namespace tensorflow_ext {
 
@@ -83,19 +86,41 @@ void Forget(const TensorHandle* handle) {
   notify_deleted(handle);
 }
 
-template <typename Member, typename Function>
-absl::Status Replace(void** table, Member member, Function* function, Function** original) {
-  return ReplaceEntry(VirtualEntry(table, member), reinterpret_cast<void*>(function),
-                      reinterpret_cast<void**>(original));
-}
+// A virtual function of TensorFlow, and ours in its place.
+struct Replacement {
+  template <typename Member, typename Function>
+  Replacement(void** table, Member member, const char* symbol, Function* function,
+              Function** original)
+      : table(table),
+        entry(VirtualEntry(table, member)),
+        symbol(symbol),
+        function(reinterpret_cast<void*>(function)),
+        original(reinterpret_cast<void**>(original)) {}
+
+  void** table;
+  void** entry;
+  const char* symbol;
+  void* function;
+  void** original;
+};
 
 absl::Status ReplaceAll() {
-  TF_RETURN_IF_ERROR(
-      Replace(_ZTVN10tensorflow12TensorHandleE, Find(NotifyDeleted()), &Forget, &notify_deleted));
-  TF_RETURN_IF_ERROR(Replace(_ZTVN10tensorflow12EagerContextE,
-                             &EagerContext::CopyTensorHandleToDevice, &CopyToDevice,
-                             &copy_to_device));
-  return Replace(_ZTVN10tensorflow14EagerOperationE, &EagerOperation::Execute, &Execute, &execute);
+  const Replacement replacements[] = {
+      {_ZTVN10tensorflow12TensorHandleE, Find(NotifyDeleted()), "10RefCounted13NotifyDeletedE",
+       &Forget, &notify_deleted},
+      {_ZTVN10tensorflow12EagerContextE, &EagerContext::CopyTensorHandleToDevice,
+       "12EagerContext24CopyTensorHandleToDeviceE", &CopyToDevice, &copy_to_device},
+      {_ZTVN10tensorflow14EagerOperationE, &EagerOperation::Execute, "14EagerOperation7ExecuteE",
+       &Execute, &execute},
+  };
+  // Nothing is replaced if any check fails.
+  for (const Replacement& one : replacements) {
+    TF_RETURN_IF_ERROR(CheckEntry(one.table, one.entry, one.symbol));
+  }
+  for (const Replacement& one : replacements) {
+    TF_RETURN_IF_ERROR(ReplaceEntry(one.entry, one.function, one.original));
+  }
+  return absl::OkStatus();
 }
 
 // A second handle of an output. A record that kept the output itself would be what keeps the
@@ -135,7 +160,7 @@ void Recorder::Add(TapeState* tape) {
 }
 
 void Recorder::Remove(TapeState* tape) {
-  Locked([&](std::vector<RecordPtr>* removed) {
+  Locked([&](RemovedRecords* removed) {
     tape->recorded.TakeAll(removed);
     tapes_.erase(std::remove(tapes_.begin(), tapes_.end(), tape), tapes_.end());
   });
@@ -157,7 +182,7 @@ TensorId Recorder::FindOrName(const Handle* handle) {
 }
 
 void Recorder::Forget(const Handle* handle) {
-  Locked([&](std::vector<RecordPtr>* removed) {
+  Locked([&](RemovedRecords* removed) {
     const auto found = names_.find(handle);
     if (found == names_.end()) return;
     const Named named = found->second;

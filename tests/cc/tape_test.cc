@@ -2,70 +2,13 @@
 //
 // GradientTape of a C++ client that links libtensorflow_ext.so.
 
-#include <cstring>
-#include <string>
-#include <vector>
-
 #include "absl/strings/match.h"
-#include "tensorflow/c/c_api.h"
-#include "tensorflow/c/eager/c_api.h"
-#include "tensorflow_ext/c_objects.h"
 #include "tensorflow_ext/gradient_tape.h"
 #include "tests/cc/check.h"
+#include "tests/cc/eager.h"
 
 namespace tensorflow_ext {
 namespace {
-
-template <typename T>
-T Value(absl::StatusOr<T> value) {
-  CheckOk(value.status());
-  return *std::move(value);
-}
-
-class Eager {
- public:
-  Eager() {
-    TFE_ContextOptions* options = TFE_NewContextOptions();
-    context_ = TFE_NewContext(options, status_.get());
-    CheckOk(status_.Get());
-    TFE_DeleteContextOptions(options);
-  }
-  ~Eager() { TFE_DeleteContext(context_); }
-
-  TFE_Context* context() { return context_; }
-
-  EagerTensor Scalar(double value) {
-    TF_Tensor* tensor = TF_AllocateTensor(TF_DOUBLE, nullptr, 0, sizeof value);
-    std::memcpy(TF_TensorData(tensor), &value, sizeof value);
-    EagerTensor handle(TFE_NewTensorHandle(tensor, status_.get()));
-    TF_DeleteTensor(tensor);
-    return handle;
-  }
-
-  EagerTensor Product(const EagerTensor& x, const EagerTensor& y) {
-    TFE_Op* op = TFE_NewOp(context_, "Mul", status_.get());
-    TFE_OpAddInput(op, x.get(), status_.get());
-    TFE_OpAddInput(op, y.get(), status_.get());
-    TFE_TensorHandle* output = nullptr;
-    int count = 1;
-    TFE_Execute(op, &output, &count, status_.get());
-    CheckOk(status_.Get());
-    TFE_DeleteOp(op);
-    return EagerTensor(output);
-  }
-
-  double ValueOf(const EagerTensor& tensor) {
-    TF_Tensor* value = TFE_TensorHandleResolve(tensor.get(), status_.get());
-    CheckOk(status_.Get());
-    const double number = *static_cast<double*>(TF_TensorData(value));
-    TF_DeleteTensor(value);
-    return number;
-  }
-
- private:
-  c_objects_internal::Status status_;
-  TFE_Context* context_;
-};
 
 void Run() {
   Eager eager;

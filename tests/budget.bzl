@@ -16,6 +16,7 @@ CORE_SECONDS = {
     "//tests/cc:graph_test": 3,
     "//tests/cc:set_up_test": 43,
     "//tests/cc:slices_test": 2,
+    "//tests/cc:tape_layout_test": 2,
     "//tests/cc:tape_test": 2,
     "//tests/clients/python:client_test": 359,
     "//tests/clients:judge_test": 29,

@@ -42,10 +42,24 @@ void Run() {
         unwatched.ToString());
 }
 
+// A chain of any length ends without recursion. The gradient of Sin keeps its input, so the end of
+// each record ends a tensor and so the record before.
+void DropLongChain() {
+  const Eager eager;
+  const EagerTensor x = eager.Scalar(1);
+  GradientTape tape = Value(GradientTape::New(eager.context()));
+  CheckOk(tape.Watch(x.get()));
+  EagerTensor y = eager.Run("Sin", {x.get()});
+  for (int i = 0; i < 100000; ++i) y = eager.Run("Sin", {y.get()});
+  y = nullptr;
+  Check(Value(tape.Gradient({x.get()}, {x.get()}))[0] != nullptr, "the tape works");
+}
+
 }  // namespace
 }  // namespace tensorflow_ext
 
 int main() {
   tensorflow_ext::Run();
+  tensorflow_ext::DropLongChain();
   return tensorflow_ext::ExitStatus();
 }

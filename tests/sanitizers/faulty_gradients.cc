@@ -2,7 +2,9 @@
 //
 // Gradients with faults that sanitizers must find. All are dx = dy.
 
+#include <chrono>
 #include <cstdint>
+#include <thread>
 #include <vector>
 
 #include "tensorflow/cc/framework/ops.h"
@@ -20,7 +22,11 @@ volatile int64_t sum_of_numbers = 0;
 // A counter that threads change without a lock.
 absl::Status CountingGradient(const tensorflow::Scope&, const tensorflow::Operation&,
                               const std::vector<Output>& upstream, std::vector<Output>* gradients) {
-  ++times_differentiated;
+  // So slowly that another thread is here, too.
+  for (int i = 0; i < 100; ++i) {
+    ++times_differentiated;
+    std::this_thread::sleep_for(std::chrono::microseconds(10));
+  }
   *gradients = upstream;
   return absl::OkStatus();
 }

@@ -70,7 +70,7 @@ class TapeOfOps {
   const EagerTensor tape_;
 };
 
-// What all threads record on.
+// The tape that all threads share, and its tensor.
 struct Shared {
   explicit Shared(const Eager& eager)
       : tape(Value(GradientTape::New(eager.context(), TFEXT_TAPE_PERSISTENT))),

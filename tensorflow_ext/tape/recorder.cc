@@ -53,7 +53,8 @@ ImmediateExecutionTensorHandle* (*copy_to_device)(EagerContext*, ImmediateExecut
                                                   const char*, absl::Status*);
 void (*notify_deleted)(const TensorHandle*);
 
-// True while this thread runs steps in place of an op. They are not recorded themselves.
+// True while this thread runs steps for a record or in place of an op. They are not recorded
+// themselves.
 thread_local bool runs_forward = false;
 
 struct RunsForward {
@@ -124,12 +125,17 @@ absl::Status ReplaceAll() {
 }
 
 // A second handle of an output. A record that kept the output itself would be what keeps the
-// record. The handle itself if the tensor may not be there yet.
+// record. `waits`: the output may not be there yet, so an op passes it on.
 HandlePtr SecondHandle(TensorHandle* handle, bool waits, EagerContext* context) {
-  const Tensor* tensor;
-  if (waits || handle->Type() != TensorHandle::LOCAL || !handle->Tensor(&tensor).ok()) {
-    return NewRef(handle);
+  if (waits) {
+    const RunsForward unrecorded;
+    tensorflow::AttrValue type;
+    type.set_type(handle->dtype);
+    absl::StatusOr<HandlePtr> second = RunOp(context, "Identity", "", {handle}, {{"T", type}});
+    return second.ok() ? *std::move(second) : NewRef(handle);
   }
+  const Tensor* tensor;
+  if (handle->Type() != TensorHandle::LOCAL || !handle->Tensor(&tensor).ok()) return NewRef(handle);
   return HandlePtr(TensorHandle::CreateLocalHandle(
       Tensor(*tensor), handle->device(), handle->op_device(), handle->resource_device(), context));
 }
@@ -281,7 +287,8 @@ void Recorder::RecordCopy(EagerContext* context, TensorHandle* from, TensorHandl
   record->plan = *plan;
   record->num_outputs = 1;
   AbstractTensorHandle* output = to;
-  AddRecord(watched, /*waits=*/true, context, {}, absl::MakeSpan(&output, 1), std::move(record));
+  const bool waits = context->Executor().Async();
+  AddRecord(watched, waits, context, {}, absl::MakeSpan(&output, 1), std::move(record));
 }
 
 absl::Status Recorder::Execute(EagerOperation* op, Outputs outputs, int* num_outputs) {

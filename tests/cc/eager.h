@@ -39,8 +39,10 @@ class Eager {
   using Values = std::vector<double>;
   using SetAttributes = std::function<void(TFE_Op*)>;
 
-  Eager() {
+  // In an asynchronous context, ops are only enqueued.
+  explicit Eager(bool asynchronous = false) {
     TFE_ContextOptions* options = TFE_NewContextOptions();
+    TFE_ContextOptionsSetAsync(options, asynchronous);
     const c_objects_internal::Status status;
     context_ = TFE_NewContext(options, status.get());
     Require(status.Get());
@@ -122,6 +124,15 @@ class Eager {
     const Values values(data, data + TF_TensorElementCount(value));
     TF_DeleteTensor(value);
     return values;
+  }
+
+  // A copy on this machine's CPU.
+  EagerTensor Copy(const EagerTensor& tensor) const {
+    const c_objects_internal::Status status;
+    EagerTensor copy(TFE_TensorHandleCopyToDevice(
+        tensor.get(), context_, "/job:localhost/replica:0/task:0/device:CPU:0", status.get()));
+    Require(status.Get());
+    return copy;
   }
 
   double ValueOf(const EagerTensor& tensor) const { return ValuesOf(tensor).at(0); }

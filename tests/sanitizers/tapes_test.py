@@ -15,7 +15,7 @@ _PROGRAMS = {
     for sanitizer in ("address", "thread")
 }
 _THREADS = 4
-# TAPE_STEPS=10000 takes an hour.
+# TAPE_STEPS=10000 takes some minutes.
 _STEPS = int(os.environ.get("TAPE_STEPS", "40"))
 
 

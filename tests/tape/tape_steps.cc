@@ -2,15 +2,15 @@
 //
 // Trains with tapes for a long time, from any number of threads in one eager context.
 //
-//   tape_steps THREADS STEPS [OP]
+//   tape_steps THREADS STEPS [OP | asynchronous]
 //
 // In a step each thread takes the gradient of a loss by its own variable and updates the variable,
 // with a tape made by a function or by an op; takes a second order with nested tapes; asks a
 // persistent tape, which lives for a fifth of the steps, for two gradients; makes tapes that it
-// drops; and records on a tape that all threads share. Each gradient is compared with its formula.
+// drops; and records on tapes that all threads share. Each gradient is compared with its formula.
 //
 // OP: an op that each step also runs and differentiates, with the derivative 1 at 1. An attribute
-// of LeakyRelu changes in every step.
+// of LeakyRelu changes in every step. With "asynchronous", the context only enqueues ops.
 //
 // Prints the process's memory, in KiB, before the first step and after each tenth of them. Exit
 // status: 0; 1, a gradient is wrong or an op fails; 2, wrong arguments.
@@ -70,15 +70,17 @@ class TapeOfOps {
   const EagerTensor tape_;
 };
 
-// The tape that all threads share, and its tensor.
+// The tapes that all threads share, and a tensor of the first one. Any thread may stop, resume and
+// reset the second one.
 struct Shared {
   explicit Shared(const Eager& eager)
       : tape(Value(GradientTape::New(eager.context(), TFEXT_TAPE_PERSISTENT))),
+        disturbed(Value(GradientTape::New(eager.context(), TFEXT_TAPE_PERSISTENT))),
         x(eager.Vector(Eager::Values(kSize, 3))) {
     CheckOk(tape.Watch(x.get()));
   }
 
-  GradientTape tape;
+  GradientTape tape, disturbed;
   const EagerTensor x;
 };
 
@@ -97,6 +99,7 @@ class Worker {
     DropTapes();
     UsePersistent(step % steps_of_persistent == 0);
     UseShared();
+    UseDisturbed(step);
     if (op_ != nullptr) UseOp();
   }
 
@@ -182,8 +185,26 @@ class Worker {
   }
 
   void UseShared() {
-    const EagerTensor y = eager_.Product(shared_.x, eager_.Run("Sin", {shared_.x.get()}));
+    const EagerTensor sin = eager_.Copy(eager_.Run("Sin", {shared_.x.get()}));
+    const EagerTensor y = eager_.Product(shared_.x, sin);
     CheckElement("shared", GradientOf(shared_.tape, y, shared_.x), std::sin(3) + 3 * std::cos(3));
+  }
+
+  // The tape has recorded all or nothing of what ran meanwhile.
+  void UseDisturbed(int step) {
+    const EagerTensor x = eager_.Vector(Eager::Values(kSize, 2));
+    CheckOk(shared_.disturbed.Watch(x.get()));
+    const EagerTensor y = eager_.Product(x, x);
+    if (step % 3 == 0) CheckOk(shared_.disturbed.Reset());
+    if (step % 5 == 0) CheckOk(shared_.disturbed.Stop());
+    const auto gradients = shared_.disturbed.Gradient({y.get()}, {x.get()});
+    CheckOk(shared_.disturbed.Resume());
+    if (!gradients.ok()) {
+      Check(absl::StrContains(gradients.status().message(), "is no tensor that the tape watches"),
+            gradients.status().ToString());
+    } else if ((*gradients)[0] != nullptr) {
+      CheckElement("disturbed", (*gradients)[0], 4);
+    }
   }
 
   void UseOp() {
@@ -219,7 +240,9 @@ void PrintMemory(const Eager& eager, int steps) {
 }
 
 void Run(int threads, int steps, const char* op) {
-  const Eager eager;
+  const bool asynchronous = op != nullptr && op == std::string("asynchronous");
+  if (asynchronous) op = nullptr;
+  const Eager eager(asynchronous);
   Shared shared(eager);
   std::vector<std::unique_ptr<Worker>> workers;
   for (int i = 0; i < threads; ++i) {
@@ -248,8 +271,8 @@ int main(int argc, char** argv) {
   const int threads = argc > 2 ? std::atoi(argv[1]) : 0;
   const int steps = argc > 2 ? std::atoi(argv[2]) : 0;
   if (threads < 1 || steps < tensorflow_ext::kParts) {
-    std::fprintf(stderr, "usage: %s THREADS STEPS [OP], at least %d steps\n", argv[0],
-                 tensorflow_ext::kParts);
+    std::fprintf(stderr, "usage: %s THREADS STEPS [OP | asynchronous], at least %d steps\n",
+                 argv[0], tensorflow_ext::kParts);
     return 2;
   }
   tensorflow_ext::Run(threads, steps, argc > 3 ? argv[3] : nullptr);

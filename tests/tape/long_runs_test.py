@@ -28,6 +28,6 @@ def test_memory_stays(threads: int, context: str) -> None:
 
 
 def test_attributes_that_change() -> None:
-    """A plan is kept for each attribute, and all are dropped after 1,000."""
+    """A plan, 2 KiB, is kept for each attribute, and all are dropped after 1,000."""
     sizes = _kilobytes(1, max(_MANY, 4000), "LeakyRelu")
-    assert max(sizes[5:]) < max(sizes[:5]) + 1000, sizes
+    assert max(sizes[5:]) < max(sizes[:5]) + 2000, sizes

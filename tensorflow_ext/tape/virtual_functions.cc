@@ -17,10 +17,16 @@ absl::Status CheckEntry(void* const* table, void* const* entry, const char* symb
   std::string found = "no table";
   if (table != nullptr) {
     Dl_info info;
-    const bool is_known =
-        dladdr(*entry, &info) != 0 && info.dli_sname != nullptr && info.dli_saddr == *entry;
-    if (is_known && absl::StrContains(info.dli_sname, symbol)) return absl::OkStatus();
-    found = is_known ? info.dli_sname : "an unknown function";
+    if (dladdr(*entry, &info) == 0) {
+      found = "no function";
+    } else if (info.dli_sname == nullptr || info.dli_saddr != *entry) {
+      // As if another library, or another copy of this one, sees eager ops.
+      found = absl::StrCat("a function of ", info.dli_fname);
+    } else if (absl::StrContains(info.dli_sname, symbol)) {
+      return absl::OkStatus();
+    } else {
+      found = info.dli_sname;
+    }
   }
   return absl::FailedPreconditionError(absl::StrCat(
       "The tape cannot see eager ops: expected ", symbol,

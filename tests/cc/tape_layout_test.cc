@@ -29,8 +29,10 @@ void Run() {
   void** const entry = VirtualEntry(table, &tensorflow::EagerOperation::Execute);
   CheckOk(CheckEntry(table, entry, kExecute));
   CheckRefused(CheckEntry(nullptr, nullptr, kExecute), "got no table");
-  void* const other = &failures;
-  CheckRefused(CheckEntry(table, &other, kExecute), "got an unknown function");
+  void* const ours = reinterpret_cast<void*>(&Run);
+  CheckRefused(CheckEntry(table, &ours, kExecute), "got a function of ");
+  void* const nowhere = nullptr;
+  CheckRefused(CheckEntry(table, &nowhere, kExecute), "got no function");
 
   const Eager eager;
   void *execute, *unused;

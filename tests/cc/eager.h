@@ -62,6 +62,10 @@ class Eager {
     return ToTensor<TF_INT32>({}, std::vector<int32_t>{value});
   }
 
+  EagerTensor Ints(const std::vector<int32_t>& values) const {
+    return ToTensor<TF_INT32>({static_cast<int64_t>(values.size())}, values);
+  }
+
   // The outputs of an op. `set_attributes` may also add lists of inputs.
   std::vector<EagerTensor> RunAll(const char* type, const std::vector<TFE_TensorHandle*>& inputs,
                                   const SetAttributes& set_attributes = nullptr) const {
@@ -94,6 +98,10 @@ class Eager {
     return Run("Mul", {x.get(), y.get()});
   }
 
+  EagerTensor Rows(const EagerTensor& x, const std::vector<int32_t>& ids) const {
+    return Run("Gather", {x.get(), Ints(ids).get()});
+  }
+
   EagerTensor Sum(const EagerTensor& vector) const {
     return Run("Sum", {vector.get(), Int(0).get()});
   }
@@ -116,12 +124,13 @@ class Eager {
                [](TFE_Op* op) { TFE_OpSetAttrType(op, "dtype", TF_DOUBLE); });
   }
 
-  Values ValuesOf(const EagerTensor& tensor) const {
+  template <typename T = double>
+  std::vector<T> ValuesOf(const EagerTensor& tensor) const {
     const c_objects_internal::Status status;
     TF_Tensor* const value = TFE_TensorHandleResolve(tensor.get(), status.get());
     Require(status.Get());
-    const auto* const data = static_cast<const double*>(TF_TensorData(value));
-    const Values values(data, data + TF_TensorElementCount(value));
+    const auto* const data = static_cast<const T*>(TF_TensorData(value));
+    const std::vector<T> values(data, data + TF_TensorElementCount(value));
     TF_DeleteTensor(value);
     return values;
   }

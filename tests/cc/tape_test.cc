@@ -55,11 +55,38 @@ void DropLongChain() {
   Check(Value(tape.Gradient({x.get()}, {x.get()}))[0] != nullptr, "the tape works");
 }
 
+void RunSlices() {
+  Eager eager;
+  const EagerTensor x = eager.Vector({1, 2, 3, 4}), z = eager.Vector({5, 6});
+  GradientTape tape = Value(GradientTape::New(eager.context(), TFEXT_TAPE_PERSISTENT));
+  CheckOk(tape.Watch(x.get()));
+  CheckOk(tape.Watch(z.get()));
+  const EagerTensor y = eager.Product(eager.Rows(x, {3, 3}), z);
+  const GradientTape::Handles xs = {x.get(), z.get()};
+
+  const auto slices = Value(tape.GradientSlices({y.get()}, xs));
+  Check(slices[0].dense == nullptr && slices[0].reason.empty(), slices[0].reason);
+  Check(eager.ValuesOf<double>(slices[0].values) == std::vector<double>({5, 6}), "values");
+  Check(eager.ValuesOf<int32_t>(slices[0].indices) == std::vector<int32_t>({3, 3}), "indices");
+  Check(eager.ValuesOf<int32_t>(slices[0].shape) == std::vector<int32_t>({4}), "shape");
+  Check(slices[1].values == nullptr, "no slices of a factor");
+  Check(slices[1].reason == "the gradient of op Mul is dense", slices[1].reason);
+  Check(eager.ValuesOf<double>(slices[1].dense) == std::vector<double>({4, 4}), "dense");
+
+  const auto summed = Value(tape.GradientSlices({y.get()}, xs, {z.get()}, TFEXT_REPEATED_SUMMED));
+  Check(eager.ValuesOf<double>(summed[0].values) == std::vector<double>({61}), "summed values");
+  Check(eager.ValuesOf<int32_t>(summed[0].indices) == std::vector<int32_t>({3}), "summed indices");
+  const absl::Status error = tape.GradientSlices({y.get()}, xs, {z.get(), z.get()}).status();
+  Check(absl::StrContains(error.message(), "dys: expected none, or one for each of ys"),
+        error.ToString());
+}
+
 }  // namespace
 }  // namespace tensorflow_ext
 
 int main() {
   tensorflow_ext::Run();
   tensorflow_ext::DropLongChain();
+  tensorflow_ext::RunSlices();
   return tensorflow_ext::ExitStatus();
 }

@@ -74,11 +74,11 @@ absl::Status ToCall(const EagerOperation& op, const std::vector<EagerInput>& inp
 }
 
 // As long as a record exists, no other one has its address.
-using Functions = std::vector<tensorflow::core::RefCountPtr<tensorflow::FunctionRecord>>;
+using CalledFunctions = std::vector<tensorflow::core::RefCountPtr<tensorflow::FunctionRecord>>;
 
 // The functions that the op is, or that its attributes name.
-Functions FindFunctions(const EagerOperation& op) {
-  Functions functions;
+CalledFunctions FindFunctions(const EagerOperation& op) {
+  CalledFunctions functions;
   const auto find = [&](const std::string& name) {
     functions.push_back(op.EagerContext().FindRecord(name));
   };
@@ -92,7 +92,7 @@ Functions FindFunctions(const EagerOperation& op) {
   return functions;
 }
 
-bool AreSame(const Functions& a, const Functions& b) {
+bool AreSame(const CalledFunctions& a, const CalledFunctions& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const auto& x, const auto& y) { return x.get() == y.get(); });
 }
@@ -105,7 +105,7 @@ struct PlansOfOp {
   // How much a plan may assume: 2, shapes and values; 1, shapes; 0, nothing.
   int level = 2;
   // The functions that the op calls. In another context, or later, another one may have the name.
-  Functions functions;
+  CalledFunctions functions;
 };
 
 // So many ops are kept: a program may change an attribute in every step.
@@ -181,7 +181,7 @@ absl::StatusOr<std::shared_ptr<const EagerPlan>> FindEagerPlan(EagerOperation* o
   const bool has_functions = HasFunctions(*op);
   EagerContext* const context = &op->EagerContext();
   const Key key{op->MutableAttrs()->CacheKey(op->DeviceName()), has_functions ? context : nullptr};
-  Functions functions = has_functions ? FindFunctions(*op) : Functions();
+  CalledFunctions functions = has_functions ? FindFunctions(*op) : CalledFunctions();
   Cache& cache = GetCache();
   int level = 2;
   {

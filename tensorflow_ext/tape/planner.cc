@@ -149,7 +149,8 @@ class Planner {
           "(TfExt_RegisterGradient), or stop the tape while the op runs"));
     }
     // Without an upstream gradient, gradients end the process: graphs never ask for them.
-    if (gradient == nullptr || absl::c_none_of(forward_->output_types(), IsDifferentiable)) {
+    const auto has_gradient = [](DataType type) { return IsDifferentiable(type); };
+    if (gradient == nullptr || absl::c_none_of(forward_->output_types(), has_gradient)) {
       gradients->resize(inputs_.size());
       return absl::OkStatus();
     }

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/cc/framework/grad_op_registry.h"
@@ -45,6 +46,8 @@ struct EagerInput {
   DataType dtype;
   PartialTensorShape shape;
   std::optional<Tensor> value;
+  // Of a variant: the type of the numbers in it, which the shape functions of sparse matrices need.
+  DataType elements = tensorflow::DT_INVALID;
 };
 
 // Inputs of up to so many integers may be shapes, axes or sizes.
@@ -166,6 +169,10 @@ class Planner {
     TF_RETURN_IF_ERROR(builder.Finalize(graph_.get(), &node));
     TF_RETURN_IF_ERROR(shapes_.AddNode(node));
     tensors_.emplace(node, source);
+    if (tensor.elements != tensorflow::DT_INVALID) {
+      auto* const shapes = shapes_.GetContext(node);
+      shapes->set_output_handle_shapes_and_types(0, {{shapes->UnknownShape(), tensor.elements}});
+    }
     return node;
   }
 
@@ -191,7 +198,8 @@ class Planner {
           "No gradient defined for op: ", forward_->type_string(),
           ". Register one in C++ (REGISTER_OP_GRADIENT), or call TfExt_RegisterGradient"));
     }
-    if (gradient == nullptr) {  // The op has none.
+    // Without an upstream gradient, gradients end the process: graphs never ask for them.
+    if (gradient == nullptr || absl::c_none_of(forward_->output_types(), IsDifferentiable)) {
       gradients->resize(inputs_.size());
       return absl::OkStatus();
     }
@@ -205,9 +213,13 @@ class Planner {
       tensorflow::shape_inference::InferenceContext* context = shapes_.GetContext(forward_);
       tensorflow::TensorShapeProto shape;
       context->ShapeHandleToProto(context->output(i), &shape);
-      TF_ASSIGN_OR_RETURN(Node * node,
-                          AddTensor(absl::StrCat("upstream_", i), {type, PartialTensorShape(shape)},
-                                    {EagerSource::kUpstream, i}));
+      EagerInput like{type, PartialTensorShape(shape)};
+      const auto* const elements = context->output_handle_shapes_and_types(i);
+      if (type == tensorflow::DT_VARIANT && elements != nullptr && !elements->empty()) {
+        like.elements = elements->front().dtype;
+      }
+      TF_ASSIGN_OR_RETURN(Node * node, AddTensor(absl::StrCat("upstream_", i), like,
+                                                 {EagerSource::kUpstream, i}));
       upstream.emplace_back(node, 0);
     }
     absl::Status status;
@@ -437,8 +449,23 @@ absl::StatusOr<std::shared_ptr<const EagerPlan>> FindEagerPlan(EagerOperation* o
   HandOverNew();
   NodeDef forward = ToNodeDef(op);
   if (op->is_function()) TF_RETURN_IF_ERROR(ToCall(*op, inputs, &forward));
-  TF_ASSIGN_OR_RETURN(std::shared_ptr<const EagerPlan> plan,
-                      Planner(context, inputs, has_functions).Make(forward, wanted));
+  auto planned = Planner(context, inputs, has_functions).Make(forward, wanted);
+  if (!planned.ok() && !absl::IsNotFound(planned.status())) {
+    // Some shape functions refuse what kernels take (those of Range, RFFTND, TensorArrayReadV3), and
+    // those of sparse matrices ask for the type of the numbers in a variant.
+    std::vector<EagerInput> unknown = WhatIsKnown(*op, 0);
+    for (EagerInput& input : unknown) {
+      for (const char* name : {"T", "type"}) {
+        const auto type = forward.attr().find(name);
+        if (input.dtype == tensorflow::DT_VARIANT && type != forward.attr().end()) {
+          input.elements = type->second.type();
+        }
+      }
+    }
+    auto again = Planner(context, unknown, has_functions).Make(forward, wanted);
+    if (again.ok()) planned = std::move(again);
+  }
+  TF_ASSIGN_OR_RETURN(std::shared_ptr<const EagerPlan> plan, std::move(planned));
   const std::lock_guard<std::mutex> lock(cache.mutex);
   const auto of_op = cache.ops.find(key);
   if (of_op != cache.ops.end()) {

@@ -96,6 +96,6 @@ def test_unknown_shapes(client: str, case: Case) -> None:
 
 @_every(_pairs(judge.WITH_ERRORS, _BAD))
 def test_errors(client: str, case: Case) -> None:
-    exact = client in judge.PROGRAMS
+    exact = client in judge.WITH_CODES
     dtypes = _by_turns(client, case, case.types)
     _assert_ok(check.check_errors(case, judge.find_client(client), exact, dtypes))

@@ -3,8 +3,7 @@
 // Parts of inline_calls.h and slice_gradients.h, which send a scope's graph to libtensorflow_ext.so
 // and add the nodes that it gives.
 
-#ifndef TENSORFLOW_EXT_ADDED_NODES_H_
-#define TENSORFLOW_EXT_ADDED_NODES_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -106,5 +105,3 @@ inline absl::Status AddNodes(const tensorflow::Scope& scope, absl::string_view s
 
 }  // namespace added_nodes_internal
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_ADDED_NODES_H_

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A gradient tape for C++ programs that run eager ops (TFE_*), which must link libtensorflow_ext.so.
+// A gradient tape for C++ programs that run eager ops (TFE_*), which must link
+// libtensorflow_ext.so.
 
 #pragma once
 
@@ -60,8 +61,8 @@ class GradientTape {
   }
 
   // The gradients of the sum of `ys` by each of `xs`, of its type and shape (of the variable, if x
-  // is its handle). `dys`: nothing (ones), or for each y an upstream gradient or null (ones). For an
-  // x that no y depends on, null or zeros.
+  // is its handle). `dys`: nothing (ones), or for each y an upstream gradient or null (ones). For
+  // an x that no y depends on, null or zeros.
   Gradients Gradient(const Handles& ys, const Handles& xs, const Handles& dys = {},
                      TfExt_Unconnected unconnected = TFEXT_UNCONNECTED_NONE) {
     if (!dys.empty() && dys.size() != ys.size()) {
@@ -114,8 +115,7 @@ class GradientTape {
   template <typename Call>
   static Gradients Owned(size_t n, const Call& call) {
     Handles handles(n);
-    const absl::Status status =
-        Checked([&](TF_Status* made) { call(made, handles.data()); });
+    const absl::Status status = Checked([&](TF_Status* made) { call(made, handles.data()); });
     if (!status.ok()) return status;
     std::vector<EagerTensor> tensors;
     for (TFE_TensorHandle* handle : handles) tensors.emplace_back(handle);

@@ -2,8 +2,7 @@
 //
 // TfExt_SliceGradients of gradient/c_api.h for C++ clients, which must link libtensorflow_ext.so.
 
-#ifndef TENSORFLOW_EXT_SLICE_GRADIENTS_H_
-#define TENSORFLOW_EXT_SLICE_GRADIENTS_H_
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -70,5 +69,3 @@ inline absl::Status SliceGradients(const tensorflow::Scope& scope,
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_SLICE_GRADIENTS_H_

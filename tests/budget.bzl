@@ -65,7 +65,7 @@ CORE_SECONDS = {
     "//tests/kit:your_op_test": 227,
     "//tests/lint:lint_test": 14,
     "//tests/models:jax_models_test": 20,
-    "//tests/models:models_test": 148,
+    "//tests/models:models_test": 140,
     "//tests/models:own_layers_test": 10,
     "//tests/models:probability_test": 38,
     "//tests/new_op:building_test": 86,

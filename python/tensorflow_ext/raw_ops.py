@@ -3,7 +3,8 @@
 
 `TfExt>ReluGrad` is `raw_ops.relu_grad(gradients, features)`. The arguments are
 those of the OpDef, inputs first, then attributes and `name`. `OPS` maps each
-function's name to its op; `TEXT_OPS` holds the ops that handle only text.
+function's name to its op; `TEXT_OPS` holds the ops that handle only text,
+`CLIENT_OPS` these and the ops of tapes.
 """
 
 from collections.abc import Callable
@@ -44,8 +45,12 @@ def _is_text(op_def: op_def_pb2.OpDef) -> bool:
 # Unlike ops of numbers they have no gradient, no types, no kernels for GPU and XLA, no
 # rule for tf.vectorized_map, and no cases in the table that every client runs.
 TEXT_OPS = frozenset(op_def.name for op_def in _OP_DEFS if _is_text(op_def))
+# These and the ops of tapes, which name a tape of the process. They have none of that either.
+CLIENT_OPS = TEXT_OPS | {
+    op for op in OPS.values() if op.startswith(("TfExt>Tape", "TfExt>NewTape"))
+}
 
-__all__ = ["OPS", "TEXT_OPS", *OPS]
+__all__ = ["CLIENT_OPS", "OPS", "TEXT_OPS", *OPS]
 
 globals().update({name: getattr(_GENERATED, _PREFIX + name) for name in OPS})
 

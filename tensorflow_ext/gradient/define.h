@@ -33,8 +33,7 @@
 //
 // This header and define_internal.h need only TensorFlow's headers.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_DEFINE_H_
-#define TENSORFLOW_EXT_GRADIENT_DEFINE_H_
+#pragma once
 
 #include <string>
 
@@ -65,5 +64,3 @@ inline absl::Status Define(absl::Span<const std::string> arguments,
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_DEFINE_H_

@@ -14,8 +14,7 @@
  * calls after it fail too.
  *
  * Types are the numbers of tensorflow.DataType (1 is float). */
-#ifndef TENSORFLOW_EXT_GRADIENT_FORMULA_API_H_
-#define TENSORFLOW_EXT_GRADIENT_FORMULA_API_H_
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -149,5 +148,3 @@ TFEXT_EXPORT void TfExt_BodyFail(TfExt_Body* body, int code, const char* message
 #ifdef __cplusplus
 } /* extern "C" */
 #endif
-
-#endif /* TENSORFLOW_EXT_GRADIENT_FORMULA_API_H_ */

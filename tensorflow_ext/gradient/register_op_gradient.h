@@ -16,8 +16,7 @@
 //
 // Public: needs TensorFlow's headers, and libtensorflow_ext.so at link time.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_REGISTER_OP_GRADIENT_H_
-#define TENSORFLOW_EXT_GRADIENT_REGISTER_OP_GRADIENT_H_
+#pragma once
 
 #include <cstdlib>
 #include <cstring>
@@ -88,5 +87,3 @@ inline void CreateOverC(const void* node_def, size_t node_def_length, void* op_g
           precedence) != 0
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_REGISTER_OP_GRADIENT_H_

@@ -3,8 +3,7 @@
 // Ops that take a serialized graph and names of its tensors, and give nodes to add. A graph is one
 // string, [], or its bytes as uint8, [n].
 
-#ifndef TENSORFLOW_EXT_GRAPH_MARKS_GRAPH_BYTES_H_
-#define TENSORFLOW_EXT_GRAPH_MARKS_GRAPH_BYTES_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -112,5 +111,3 @@ inline absl::Status WriteNames(int output, const std::vector<std::string>& names
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRAPH_MARKS_GRAPH_BYTES_H_

@@ -161,10 +161,9 @@ void TfExt_TapeJacobian(TfExt_Tape* tape, TFE_TensorHandle* y, TFE_TensorHandle*
   });
 }
 
-void TfExt_TapeJvp(TfExt_Tape* tape, TFE_TensorHandle* const* y, int ny,
-                   TFE_TensorHandle* const* x, int nx, TFE_TensorHandle* const* tangents,
-                   TfExt_Unconnected unconnected, TF_Status* status,
-                   TFE_TensorHandle** derivatives) {
+void TfExt_TapeJvp(TfExt_Tape* tape, TFE_TensorHandle* const* y, int ny, TFE_TensorHandle* const* x,
+                   int nx, TFE_TensorHandle* const* tangents, TfExt_Unconnected unconnected,
+                   TF_Status* status, TFE_TensorHandle** derivatives) {
   Guarded(status, [&]() -> absl::Status {
     TF_RETURN_IF_ERROR(tensorflow_ext::CheckTape(tape));
     TF_RETURN_IF_ERROR(tensorflow_ext::CheckResults(unconnected, ny, derivatives));

@@ -54,21 +54,22 @@ struct EagerPlan {
   // The gradient of each input; nothing if it has none.
   std::vector<std::optional<EagerSource>> results;
   bool has_results = false;
-  // What the steps take, each at most once: inputs and outputs of the op (kInput, kOutput), and the
-  // upstream gradients.
+  // The tensors that the steps take, each once: inputs and outputs of the op (kInput, kOutput), and
+  // the upstream gradients.
   std::vector<EagerSource> kept;
   std::vector<bool> uses_upstream;
-  // If the gradient needs more of what the op computes: steps that run in its place. The last one is
-  // the op, which returns more outputs.
+  // If the gradient needs more of what the op computes: steps that run in its place. The last one
+  // is the op, which returns more outputs.
   std::vector<EagerStep> forward;
 };
 
 // The plan for `op`, which has not run yet. `wanted`: for each input, 1 if its gradient is wanted.
 // In an asynchronous context the shapes of inputs are not waited for.
 //
-// Plans are kept for each op with its attributes and device, the shapes of inputs, and the values of
-// small integer inputs. An op that is met with too many of these gets a plan that asks for them at
-// run time. Thread-safe. Errors: kNotFound, the op has no gradient; otherwise those of its gradient.
+// Plans are kept for each op with its attributes and device, the shapes of inputs, and the values
+// of small integer inputs. An op that is met with too many of these gets a plan that asks for them
+// at run time. Thread-safe. Errors: kNotFound, the op has no gradient; otherwise those of its
+// gradient.
 absl::StatusOr<std::shared_ptr<const EagerPlan>> FindEagerPlan(tensorflow::EagerOperation* op,
                                                                const std::vector<bool>& wanted);
 

@@ -35,7 +35,9 @@ absl::StatusOr<HandlePtr> LikeThis(EagerContext* context, const char* op, Tensor
   return RunOp(context, op, "", {x}, {{"T", TypeAttr(x->dtype)}});
 }
 
-HandlePtr ToHandle(const Tensor& value) { return HandlePtr(TensorHandle::CreateLocalHandle(value)); }
+HandlePtr ToHandle(const Tensor& value) {
+  return HandlePtr(TensorHandle::CreateLocalHandle(value));
+}
 
 HandlePtr ShapeHandle(const TensorShape& shape) {
   Tensor dims(tensorflow::DT_INT64, {shape.dims()});
@@ -190,10 +192,10 @@ absl::Status CheckAlike(const char* name, const Handles& given, const char* like
     TF_RETURN_IF_ERROR(given[k]->Shape(&shape));
     TF_RETURN_IF_ERROR(like[k]->Shape(&expected));
     if (given[k]->dtype == like[k]->dtype && shape == expected) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, "[", k, "]: expected ", DataTypeString(like[k]->dtype), expected.DebugString(),
-        " as of ", like_name, "[", k, "], got ", DataTypeString(given[k]->dtype),
-        shape.DebugString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, "[", k, "]: expected ", DataTypeString(like[k]->dtype),
+                     expected.DebugString(), " as of ", like_name, "[", k, "], got ",
+                     DataTypeString(given[k]->dtype), shape.DebugString()));
   }
   return absl::OkStatus();
 }
@@ -267,7 +269,8 @@ absl::StatusOr<std::vector<HandlePtr>> Gradient(TapeState* tape, const Handles& 
         x_ids[i] = 0;  // No op has read the variable.
       } else {
         return absl::FailedPreconditionError(
-            absl::StrCat("x[", i, "] is no tensor that the tape watches. Watch it "
+            absl::StrCat("x[", i,
+                         "] is no tensor that the tape watches. Watch it "
                          "(TfExt_TapeWatch) before the ops run that lead to y"));
       }
     }
@@ -345,10 +348,9 @@ absl::StatusOr<std::vector<HandlePtr>> Jacobian(TapeState* tape, TensorHandle* y
     TensorShape of_x, all(shape);
     TF_RETURN_IF_ERROR(column[0]->Shape(&of_x));
     all.AppendShape(of_x);
-    TF_ASSIGN_OR_RETURN(
-        HandlePtr jacobian,
-        RunOp(context, "Reshape", "", {packed.get(), ShapeHandle(all).get()},
-              {{"T", TypeAttr(type)}, {"Tshape", TypeAttr(tensorflow::DT_INT64)}}));
+    TF_ASSIGN_OR_RETURN(HandlePtr jacobian,
+                        RunOp(context, "Reshape", "", {packed.get(), ShapeHandle(all).get()},
+                              {{"T", TypeAttr(type)}, {"Tshape", TypeAttr(tensorflow::DT_INT64)}}));
     jacobians.push_back(std::move(jacobian));
   }
   return jacobians;

@@ -24,8 +24,8 @@ absl::Status Watch(TapeState* tape, tensorflow::TensorHandle* x);
 absl::Status SetRecording(TapeState* tape, bool recording);
 void Reset(TapeState* tape);
 
-// See TfExt_TapeGradient in tape.h. A dy that is null means ones. A gradient is null if no y depends
-// on the x.
+// See TfExt_TapeGradient in tape.h. A dy that is null means ones. A gradient is null if no y
+// depends on the x.
 absl::StatusOr<std::vector<HandlePtr>> Gradient(TapeState* tape, const Handles& y, const Handles& x,
                                                 const Handles& dy);
 
@@ -35,8 +35,8 @@ absl::StatusOr<std::vector<HandlePtr>> Jacobian(TapeState* tape, tensorflow::Ten
 absl::StatusOr<std::vector<HandlePtr>> Jvp(TapeState* tape, const Handles& y, const Handles& x,
                                            const Handles& tangents);
 
-// Puts zeros of the type and shape of `like[k]`, of the variable if that is its handle, in the place
-// of each tensor that is null.
+// Puts zeros of the type and shape of `like[k]`, of the variable if that is its handle, in the
+// place of each tensor that is null.
 absl::Status FillWithZeros(tensorflow::EagerContext* context, const Handles& like,
                            std::vector<HandlePtr>* tensors);
 

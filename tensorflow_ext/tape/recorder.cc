@@ -50,7 +50,7 @@ ImmediateExecutionTensorHandle* (*copy_to_device)(EagerContext*, ImmediateExecut
                                                   const char*, absl::Status*);
 void (*notify_deleted)(const TensorHandle*);
 
-// Whether this thread runs steps in place of an op, which are not recorded themselves.
+// True while this thread runs steps in place of an op. They are not recorded themselves.
 thread_local bool runs_forward = false;
 
 absl::Status Execute(EagerOperation* op, Outputs outputs, int* num_outputs) {
@@ -85,24 +85,23 @@ absl::Status Replace(void** table, Member member, Function* function, Function**
 }
 
 absl::Status ReplaceAll() {
-  TF_RETURN_IF_ERROR(Replace(_ZTVN10tensorflow12TensorHandleE, Find(NotifyDeleted()), &Forget,
-                             &notify_deleted));
+  TF_RETURN_IF_ERROR(
+      Replace(_ZTVN10tensorflow12TensorHandleE, Find(NotifyDeleted()), &Forget, &notify_deleted));
   TF_RETURN_IF_ERROR(Replace(_ZTVN10tensorflow12EagerContextE,
                              &EagerContext::CopyTensorHandleToDevice, &CopyToDevice,
                              &copy_to_device));
   return Replace(_ZTVN10tensorflow14EagerOperationE, &EagerOperation::Execute, &Execute, &execute);
 }
 
-// A second handle of an output. A record that kept the output itself would be what keeps the record.
-// The handle itself if the tensor may not be there yet.
+// A second handle of an output. A record that kept the output itself would be what keeps the
+// record. The handle itself if the tensor may not be there yet.
 HandlePtr SecondHandle(TensorHandle* handle, bool waits, EagerContext* context) {
   const Tensor* tensor;
   if (waits || handle->Type() != TensorHandle::LOCAL || !handle->Tensor(&tensor).ok()) {
     return NewRef(handle);
   }
-  return HandlePtr(TensorHandle::CreateLocalHandle(Tensor(*tensor), handle->device(),
-                                                   handle->op_device(), handle->resource_device(),
-                                                   context));
+  return HandlePtr(TensorHandle::CreateLocalHandle(
+      Tensor(*tensor), handle->device(), handle->op_device(), handle->resource_device(), context));
 }
 
 }  // namespace
@@ -173,8 +172,7 @@ Recorder::Watched Recorder::FindTapes(const EagerContext& context, Inputs inputs
     }
     for (TapeState* tape : tapes_) {
       if (!tape->recording || (tape->context != nullptr && tape->context != &context)) continue;
-      const bool may_watch =
-          tape->watches_variables && tape->thread == std::this_thread::get_id();
+      const bool may_watch = tape->watches_variables && tape->thread == std::this_thread::get_id();
       bool listens = false;
       for (size_t i = 0; i < inputs.size(); ++i) {
         if (may_watch && inputs[i]->DataType() == tensorflow::DT_RESOURCE) {
@@ -266,8 +264,7 @@ absl::Status Recorder::Execute(EagerOperation* op, Outputs outputs, int* num_out
   // Running the op may put copies on another device in the place of its inputs.
   std::vector<HandlePtr> inputs;
   for (ImmediateExecutionTensorHandle* input : op->Inputs()) {
-    inputs.push_back(
-        NewRef(tensorflow::TensorHandleFromInterface(input)));
+    inputs.push_back(NewRef(tensorflow::TensorHandleFromInterface(input)));
     if (inputs.back()->Type() == TensorHandle::REMOTE) {
       return absl::UnimplementedError(
           absl::StrCat("A tape cannot record op ", op->Name(), ": its input ", inputs.size() - 1,

@@ -44,7 +44,7 @@ class Recorder {
 
   void Add(TapeState* tape);
   void Remove(TapeState* tape);
-  // Whether any tape exists.
+  // True if any tape exists.
   bool IsNeeded() const { return num_tapes_.load(std::memory_order_relaxed) > 0; }
 
   // Runs `body` with the lock. It may move records and handles to its argument, which are deleted
@@ -92,8 +92,8 @@ class Recorder {
   mutable std::mutex mutex_;
   std::atomic<int> num_tapes_{0};
   std::vector<TapeState*> tapes_;
-  // The ids of the tensors that tapes know. The second handle that a record makes of a tensor is not
-  // the program's.
+  // The ids of the tensors that tapes know. The second handle that a record makes of a tensor is
+  // not the program's.
   struct Named {
     TensorId id;
     bool is_programs;

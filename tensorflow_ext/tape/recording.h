@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one tape has recorded. Not thread-safe: Recorder has the lock.
+// The records of one tape. Not thread-safe: Recorder has the lock.
 //
 // TensorFlow's tensorflow/c/eager/tape.h does the same for Python. It is not used here, because it
 // frees a chain of ops by recursion, which ends the process where a thread has a small stack (Java:
@@ -36,8 +36,8 @@ struct Record {
   std::vector<TensorId> inputs, outputs;
   // The tensors that plan->kept names.
   std::vector<HandlePtr> kept;
-  // For the zeros of a missing upstream gradient. A shape is unknown if the context is asynchronous;
-  // then, and for lists, `zeros` has the output.
+  // For the zeros of a missing upstream gradient. A shape is unknown if the context is
+  // asynchronous; then, and for lists, `zeros` has the output.
   std::vector<tensorflow::DataType> types;
   std::vector<tensorflow::TensorShape> shapes;
   std::vector<HandlePtr> zeros;

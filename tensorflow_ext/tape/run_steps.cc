@@ -20,8 +20,7 @@ absl::Status RunOp(EagerContext* context, const AttrBuilder& attrs, const std::s
     void operator()(ImmediateExecutionOperation* op) const { op->Release(); }
   };
   const std::unique_ptr<ImmediateExecutionOperation, Release> op(context->CreateOperation());
-  TF_RETURN_IF_ERROR(
-      op->Reset(attrs.op_name().c_str(), device.empty() ? nullptr : device.c_str()));
+  TF_RETURN_IF_ERROR(op->Reset(attrs.op_name().c_str(), device.empty() ? nullptr : device.c_str()));
   op->AddAttrs(&attrs);
   for (TensorHandle* input : inputs) TF_RETURN_IF_ERROR(op->AddInput(input));
   absl::InlinedVector<AbstractTensorHandle*, 4> made(num_outputs);

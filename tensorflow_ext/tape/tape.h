@@ -10,10 +10,10 @@
  *   TfExt_DeleteTape(tape);
  *
  * A tape sees every op of its context, whoever runs it (TFE_Execute, or the wrappers of a
- * language), and copies by TFE_TensorHandleCopyToDevice. Tensors and devices stay as they are. An op
- * is recorded if a tape watches one of its inputs; then the tape also watches its outputs. Several
- * tapes may record at once. A gradient runs ops too, so a second tape that watches x while the
- * first one's gradient is computed gives the second order.
+ * language), and copies by TFE_TensorHandleCopyToDevice. Tensors and devices stay as they are. An
+ * op is recorded if a tape watches one of its inputs; then the tape also watches its outputs.
+ * Several tapes may record at once. A gradient runs ops too, so a second tape that watches x while
+ * the first one's gradient is computed gives the second order.
  *
  * x is a tensor, or the handle of a variable (DT_RESOURCE), whose gradient is that of its value. A
  * tape identifies a tensor by its TFE_TensorHandle: a second handle that the program makes from the
@@ -46,8 +46,8 @@ enum {
   /* The tape gives more than one gradient. Without it, a tape is used up by its first gradient,
    * which frees tensors while it is computed. */
   TFEXT_TAPE_PERSISTENT = 1,
-  /* The tape watches only what TfExt_TapeWatch says. Without it, the tape also watches each variable
-   * that the thread which made the tape reads. */
+  /* The tape watches only what TfExt_TapeWatch says. Without it, the tape also watches each
+   * variable that the thread which made the tape reads. */
   TFEXT_TAPE_WATCH_NO_VARIABLES = 2,
 };
 
@@ -66,13 +66,14 @@ TFEXT_EXPORT void TfExt_TapeWatch(TfExt_Tape* tape, TFE_TensorHandle* x, TF_Stat
 TFEXT_EXPORT void TfExt_TapeStop(TfExt_Tape* tape, TF_Status* status);
 TFEXT_EXPORT void TfExt_TapeResume(TfExt_Tape* tape, TF_Status* status);
 
-/* Forgets everything that is recorded and watched, and records anew; also a tape that is used up. */
+/* Forgets everything that is recorded and watched, and records anew; also a tape that is used up.
+ */
 TFEXT_EXPORT void TfExt_TapeReset(TfExt_Tape* tape, TF_Status* status);
 
-/* The gradients of the sum of `ny` tensors `y` by `nx` tensors or variables `x`. dy: NULL (ones), or
- * `ny` upstream gradients of the type and shape of y, of which each may be NULL (ones). dx receives
- * `nx` new handles of the type and shape of x (of the variable, if x is its handle). For an x that
- * no y depends on, NULL or zeros, as `unconnected` says.
+/* The gradients of the sum of `ny` tensors `y` by `nx` tensors or variables `x`. dy: NULL (ones),
+ * or `ny` upstream gradients of the type and shape of y, or NULL for ones. dx receives `nx` new
+ * handles of the type and shape of x (of the variable, if x is its handle). For an x that no y
+ * depends on, NULL or zeros, as `unconnected` says.
  *
  * Errors: FAILED_PRECONDITION, the tape is used up, or it does not watch an x that is no variable;
  * NOT_FOUND, an op on the way has no gradient (the message names it); otherwise the errors of the
@@ -89,9 +90,9 @@ TFEXT_EXPORT void TfExt_TapeJacobian(TfExt_Tape* tape, TFE_TensorHandle* y,
                                      TfExt_Unconnected unconnected, TF_Status* status,
                                      TFE_TensorHandle** dx);
 
-/* Forward mode: the derivative of each y in the direction `tangents` of the x, of the type and shape
- * of y. It differentiates the gradient by its upstream gradient, so each op on the way needs a
- * gradient of second order. For a y that depends on no x, NULL or zeros. Errors as above. */
+/* Forward mode: the derivative of each y in the direction `tangents` of the x, of the type and
+ * shape of y. It differentiates the gradient by its upstream gradient, so each op on the way needs
+ * a gradient of second order. For a y that depends on no x, NULL or zeros. Errors as above. */
 TFEXT_EXPORT void TfExt_TapeJvp(TfExt_Tape* tape, TFE_TensorHandle* const* y, int ny,
                                 TFE_TensorHandle* const* x, int nx,
                                 TFE_TensorHandle* const* tangents, TfExt_Unconnected unconnected,

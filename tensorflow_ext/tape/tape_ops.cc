@@ -64,6 +64,7 @@ REGISTER_OP("TfExt>TapeControl")
 Stops or resumes recording, lets a tape forget all that it has recorded and watched, or deletes it.
 
 tape: The output of `TfExt>NewTape`.
+action: The action.
 )doc");
 
 REGISTER_OP("TfExt>TapeGradient")
@@ -82,6 +83,7 @@ REGISTER_OP("TfExt>TapeGradient")
 The gradients of the sum of the tensors `y` by each `x`, from what a tape has recorded.
 
 tape: The output of `TfExt>NewTape`.
+y: Tensors of floating point or complex numbers.
 x: Tensors that the tape watches, or handles of variables.
 dy: Nothing (ones), or an upstream gradient for each y, of its type and shape.
 dx: The gradients, of the type and shape of x, or of the variable; zeros if no y depends on the x.
@@ -102,6 +104,8 @@ REGISTER_OP("TfExt>TapeJacobian")
 The Jacobians of `y` by each `x`, from what a persistent tape has recorded.
 
 tape: The output of `TfExt>NewTape`.
+y: A tensor of floating point or complex numbers.
+x: Tensors that the tape watches, or handles of variables.
 jacobians: Tensors of shape [shape of y, shape of x]. It is an error if y does not depend on an x.
 Tdx: The types of the Jacobians.
 )doc");
@@ -121,6 +125,8 @@ REGISTER_OP("TfExt>TapeJvp")
 The derivatives of each `y` in the direction `tangents` of the `x`, from what a tape has recorded.
 
 tape: The output of `TfExt>NewTape`.
+y: Tensors of floating point or complex numbers.
+x: Tensors that the tape watches, or handles of variables.
 tangents: For each x a tensor of its type and shape; of the variable, if x is its handle.
 derivatives: Tensors of the types and shapes of y; zeros for a y that depends on no x.
 )doc");
@@ -171,9 +177,8 @@ class TapeOp {
 
   absl::Status Run() {
     if (op_.Name() == "TfExt>NewTape") {
-      TF_ASSIGN_OR_RETURN(const int64_t tape,
-                          AddTape(&op_.EagerContext(), attrs_["persistent"].b(),
-                                  attrs_["watch_variables"].b()));
+      TF_ASSIGN_OR_RETURN(const int64_t tape, AddTape(&op_.EagerContext(), attrs_["persistent"].b(),
+                                                      attrs_["watch_variables"].b()));
       std::vector<HandlePtr> made;
       made.push_back(Int64(tape));
       return Return(std::move(made));
@@ -203,13 +208,14 @@ class TapeOp {
     TF_ASSIGN_OR_RETURN(const Handles given, Next(Size(is_gradient ? "Tdy" : "Tt")));
     if (given.size() != (is_gradient ? y : x).size() && !(is_gradient && given.empty())) {
       return absl::InvalidArgumentError(
-          absl::StrCat(op_.Name(), is_gradient ? ": expected no dy, or one for each y: "
-                                               : ": expected a tangent for each x: ",
+          absl::StrCat(op_.Name(),
+                       is_gradient ? ": expected no dy, or one for each y: "
+                                   : ": expected a tangent for each x: ",
                        (is_gradient ? y : x).size(), ", got ", given.size()));
     }
-    TF_ASSIGN_OR_RETURN(std::vector<HandlePtr> results,
-                        is_gradient ? Gradient(tape_.get(), y, x, given)
-                                    : Jvp(tape_.get(), y, x, given));
+    TF_ASSIGN_OR_RETURN(std::vector<HandlePtr> results, is_gradient
+                                                            ? Gradient(tape_.get(), y, x, given)
+                                                            : Jvp(tape_.get(), y, x, given));
     TF_RETURN_IF_ERROR(FillWithZeros(tape_->context, is_gradient ? x : y, &results));
     return Return(std::move(results));
   }
@@ -317,9 +323,10 @@ class OnlyEager : public OpKernel {
   using OpKernel::OpKernel;
 
   void Compute(OpKernelContext* context) override {
-    context->CtxFailure(absl::FailedPreconditionError(absl::StrCat(
-        type_string(), " needs a tape of this process (TfExt>NewTape) and works in eager mode "
-        "only. In a graph, TF_AddGradients adds gradients")));
+    context->CtxFailure(absl::FailedPreconditionError(
+        absl::StrCat(type_string(),
+                     " needs a tape of this process (TfExt>NewTape) and works in eager mode "
+                     "only. In a graph, TF_AddGradients adds gradients")));
   }
 };
 

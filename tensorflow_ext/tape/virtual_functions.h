@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Replaces virtual functions of TensorFlow's classes, for all objects of a class, where no interface
-// tells what they do. x86-64, by the C++ ABI of Itanium: a class has a table of its virtual
-// functions, and a pointer to a virtual member function holds the place in it.
+// Replaces virtual functions of TensorFlow's classes, for all objects of a class, where no
+// interface tells what they do. x86-64, by the C++ ABI of Itanium: a class has a table of its
+// virtual functions, and a pointer to a virtual member function holds the place in it.
 
 #pragma once
 

@@ -13,7 +13,9 @@ from tensorflow.python.framework import kernels, op_def_registry
 import tensorflow_ext
 from tensorflow_ext import addons
 
-_OPS = sorted({*tensorflow_ext.raw_ops.OPS.values(), *addons.OPS} - tensorflow_ext.raw_ops.TEXT_OPS)
+_OPS = sorted(
+    {*tensorflow_ext.raw_ops.OPS.values(), *addons.OPS} - tensorflow_ext.raw_ops.CLIENT_OPS
+)
 # Inputs that a kernel reads on the host.
 _HOST_MEMORY = {
     "TfExt>CheckGradientShape": ["expected"],

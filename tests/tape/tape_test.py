@@ -87,6 +87,23 @@ def test_outputs_that_are_not_used(context: Context) -> None:
         tape.gradient(index, x)
 
 
+def test_an_op_with_integer_outputs_alone(context: Context) -> None:
+    x = context.tensor(X)
+    tape = Tape(context, x)
+    index = context.run("ArgMax", x, context.tensor(np.int32(1)))
+    y = context.run(
+        "Mul",
+        x,
+        context.run(
+            "Cast",
+            context.run("Max", index, context.tensor(np.int32(0))),
+            SrcT=dtype(9),
+            DstT=dtype(DOUBLE),
+        ),
+    )
+    np.testing.assert_array_equal(tape.gradient(y, x).numpy(), np.full(X.shape, 2.0))
+
+
 @pytest.mark.parametrize("unconnected", [0, ZEROS])
 def test_unconnected(context: Context, unconnected: int) -> None:
     x, z = context.tensor(X), context.tensor(X[0])
@@ -212,7 +229,7 @@ def test_errors(context: Context) -> None:
 
 
 def test_what_is_freed(context: Context) -> None:
-    """What no gradient needs, and what the program has dropped, is used again."""
+    """Memory that no gradient needs, or that the program has dropped, is used again."""
     size, page = 1 << 20, resource.getpagesize()
     x = context.tensor(np.ones(size))
     tape = Tape(context, x, options=PERSISTENT)

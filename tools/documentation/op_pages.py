@@ -68,7 +68,7 @@ def _index() -> str:
         function = _function_name(op)
         link = f"[`{short_name(op)}`]({_RAW_NAMES[op]}.md)"
         summary = _text(_summary(op), op)
-        if op in raw_ops.TEXT_OPS:
+        if op in raw_ops.CLIENT_OPS:
             texts.append(f"| {link} | {summary} |")
         elif function:
             functions.append(f"| {link} | `{function}` | {summary} |")
@@ -234,7 +234,7 @@ class _Page:
         return _explain.explain_node(node, set(), providers)
 
     def _gradient(self) -> str:
-        if self._op in raw_ops.TEXT_OPS:
+        if self._op in raw_ops.CLIENT_OPS:
             return "## Gradient\n\nThis op has no gradient, because it computes no numbers."
         try:
             explanation = self._explanation()
@@ -264,7 +264,7 @@ class _Page:
         )
 
     def _clients(self) -> str:
-        if self._op in raw_ops.TEXT_OPS:
+        if self._op in raw_ops.CLIENT_OPS:
             return ""
         rows = "\n".join(
             f"| {provider.client} | {_text(str(provider), self._op)} |"

@@ -4,8 +4,7 @@
 // TF_AddGradients and the languages above it read. Cheap to include, because registering a gradient
 // needs no graph.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_BRIDGE_CLIENT_REGISTRY_H_
-#define TENSORFLOW_EXT_GRADIENT_BRIDGE_CLIENT_REGISTRY_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -63,5 +62,3 @@ void HandOverNew();
 uint32_t GradientRegistries(const std::string& op);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_BRIDGE_CLIENT_REGISTRY_H_

@@ -3,8 +3,7 @@
 // TensorFlow calls nobody when a library registers a gradient. It does look up the op of each node
 // that it adds to a graph, and no client can differentiate a node before that.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_BRIDGE_OP_LOOK_UPS_H_
-#define TENSORFLOW_EXT_GRADIENT_BRIDGE_OP_LOOK_UPS_H_
+#pragma once
 
 #include <string>
 
@@ -15,5 +14,3 @@ namespace tensorflow_ext {
 void WatchOpLookUps(void (*watcher)(const std::string& op));
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_BRIDGE_OP_LOOK_UPS_H_

@@ -2,8 +2,7 @@
 //
 // Gradients that other libraries register over the C interface.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_BRIDGE_OTHER_LIBRARIES_H_
-#define TENSORFLOW_EXT_GRADIENT_BRIDGE_OTHER_LIBRARIES_H_
+#pragma once
 
 #include <string>
 
@@ -25,5 +24,3 @@ absl::Status KeepRegistrationError(absl::Status status);
 std::string TakeRegistrationErrors();
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_BRIDGE_OTHER_LIBRARIES_H_

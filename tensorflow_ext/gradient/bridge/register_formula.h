@@ -4,8 +4,7 @@
 // library registers nothing, and TensorFlow's own gradient stays unless a stand-in is registered.
 // Other libraries register theirs by TFEXT_REGISTER_GRADIENT (formula/formula.h).
 
-#ifndef TENSORFLOW_EXT_GRADIENT_BRIDGE_REGISTER_FORMULA_H_
-#define TENSORFLOW_EXT_GRADIENT_BRIDGE_REGISTER_FORMULA_H_
+#pragma once
 
 #include "tensorflow_ext/gradient/formula/formula.h"
 
@@ -29,5 +28,3 @@ bool RegisterFunctionRuntimeFormula(const char* op, Formula formula);
   TFEXT_AT_LOAD(__COUNTER__, ::tensorflow_ext::RegisterFunctionRuntimeFormula(op, formula))
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_BRIDGE_REGISTER_FORMULA_H_

@@ -12,8 +12,7 @@
 // REGISTER_OP_GRADIENT, and use those macros as usual. A lowering is registered by
 // REGISTER_LOWERING (xla/lowering.h).
 
-#ifndef TENSORFLOW_EXT_GRADIENT_BRIDGE_REGISTRATION_H_
-#define TENSORFLOW_EXT_GRADIENT_BRIDGE_REGISTRATION_H_
+#pragma once
 
 #include "tensorflow/core/framework/registration/registration.h"
 #include "tensorflow_ext/base/first_copy.h"
@@ -30,5 +29,3 @@
 #define REGISTER_OP_GRADIENT_UNIQ(counter, name, creator) \
   static bool unused_grad_##counter TF_ATTRIBUTE_UNUSED = \
       ::tensorflow_ext::RegisterGradient(name, creator)
-
-#endif  // TENSORFLOW_EXT_GRADIENT_BRIDGE_REGISTRATION_H_

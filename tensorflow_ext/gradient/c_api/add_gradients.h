@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_GRADIENT_C_API_ADD_GRADIENTS_H_
-#define TENSORFLOW_EXT_GRADIENT_C_API_ADD_GRADIENTS_H_
+#pragma once
 
 #include <vector>
 
@@ -23,5 +22,3 @@ absl::StatusOr<std::vector<tensorflow::OutputTensor>> AddGradients(
     const std::vector<tensorflow::OutputTensor>& upstream, bool zeros);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_C_API_ADD_GRADIENTS_H_

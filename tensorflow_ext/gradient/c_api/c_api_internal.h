@@ -2,8 +2,7 @@
 //
 // Helpers of the functions of c_api.h.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_C_API_C_API_INTERNAL_H_
-#define TENSORFLOW_EXT_GRADIENT_C_API_C_API_INTERNAL_H_
+#pragma once
 
 #include <exception>
 #include <memory>
@@ -48,5 +47,3 @@ void Guarded(TF_Status* status, Body body) {
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_C_API_C_API_INTERNAL_H_

@@ -2,8 +2,7 @@
 //
 // Parts of the functions of c_api.h that rewrite a client's TF_Graph.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_C_API_CLIENT_GRAPH_H_
-#define TENSORFLOW_EXT_GRADIENT_C_API_CLIENT_GRAPH_H_
+#pragma once
 
 #include <mutex>
 #include <string>
@@ -34,5 +33,3 @@ absl::StatusOr<std::vector<TF_Output>> FindTensors(TF_Graph* graph,
                                                    const std::vector<std::string>& names);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_C_API_CLIENT_GRAPH_H_

@@ -2,8 +2,7 @@
 //
 // A part of define.h: the inputs of a node. Internal.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_DEFINE_DEFINE_INPUTS_H_
-#define TENSORFLOW_EXT_GRADIENT_DEFINE_DEFINE_INPUTS_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -187,5 +186,3 @@ class Inputs {
 }  // namespace tensorflow_ext
 
 #pragma GCC visibility pop
-
-#endif  // TENSORFLOW_EXT_GRADIENT_DEFINE_DEFINE_INPUTS_H_

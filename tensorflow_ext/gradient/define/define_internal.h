@@ -2,8 +2,7 @@
 //
 // A part of define.h: makes the function. Internal.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_DEFINE_DEFINE_INTERNAL_H_
-#define TENSORFLOW_EXT_GRADIENT_DEFINE_DEFINE_INTERNAL_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -303,5 +302,3 @@ class Definer {
 }  // namespace tensorflow_ext
 
 #pragma GCC visibility pop
-
-#endif  // TENSORFLOW_EXT_GRADIENT_DEFINE_DEFINE_INTERNAL_H_

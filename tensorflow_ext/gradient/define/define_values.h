@@ -2,8 +2,7 @@
 //
 // A part of define.h: tensors, and how errors name things. Internal.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_DEFINE_DEFINE_VALUES_H_
-#define TENSORFLOW_EXT_GRADIENT_DEFINE_DEFINE_VALUES_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -142,5 +141,3 @@ std::string Names(const List& definitions) {
 }  // namespace tensorflow_ext
 
 #pragma GCC visibility pop
-
-#endif  // TENSORFLOW_EXT_GRADIENT_DEFINE_DEFINE_VALUES_H_

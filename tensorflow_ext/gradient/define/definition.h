@@ -2,8 +2,7 @@
 //
 // Finds and checks the body of a gradient, given an op and its attributes.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_DEFINE_DEFINITION_H_
-#define TENSORFLOW_EXT_GRADIENT_DEFINE_DEFINITION_H_
+#pragma once
 
 #include <vector>
 
@@ -52,5 +51,3 @@ struct Definition {
 absl::StatusOr<Definition> FindDefinition(const Forward& forward);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_DEFINE_DEFINITION_H_

@@ -2,8 +2,7 @@
 //
 // Parts that tables of FunctionDefHelper::Define share.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_DEFINE_DEFINITION_PARTS_H_
-#define TENSORFLOW_EXT_GRADIENT_DEFINE_DEFINITION_PARTS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -27,5 +26,3 @@ inline decltype(tensorflow::FunctionDefHelper::Node::attr) AttrsOfOp(
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_DEFINE_DEFINITION_PARTS_H_

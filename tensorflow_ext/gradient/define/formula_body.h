@@ -2,8 +2,7 @@
 //
 // A definition that a formula writes node by node: the TfExt_Body of formula_api.h.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_DEFINE_FORMULA_BODY_H_
-#define TENSORFLOW_EXT_GRADIENT_DEFINE_FORMULA_BODY_H_
+#pragma once
 
 #include <map>
 #include <memory>
@@ -114,5 +113,3 @@ GradientCreator CreatorOfFormula(const std::string& op, TfExt_FormulaWriter writ
 }  // namespace tensorflow_ext
 
 struct TfExt_Body : tensorflow_ext::FormulaBody {};
-
-#endif  // TENSORFLOW_EXT_GRADIENT_DEFINE_FORMULA_BODY_H_

@@ -2,8 +2,7 @@
 //
 // Reads the attributes of a node.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_DEFINE_NODE_ATTRIBUTES_H_
-#define TENSORFLOW_EXT_GRADIENT_DEFINE_NODE_ATTRIBUTES_H_
+#pragma once
 
 #include <string>
 
@@ -32,5 +31,3 @@ bool IsList(const tensorflow::OpDef::ArgDef& argument);
 int SizeOf(const tensorflow::OpDef::ArgDef& argument, const tensorflow::NodeDef& node);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_DEFINE_NODE_ATTRIBUTES_H_

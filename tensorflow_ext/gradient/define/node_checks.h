@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_GRADIENT_DEFINE_NODE_CHECKS_H_
-#define TENSORFLOW_EXT_GRADIENT_DEFINE_NODE_CHECKS_H_
+#pragma once
 
 #include "absl/status/status.h"
 #include "tensorflow/core/framework/function.pb.h"
@@ -17,5 +16,3 @@ absl::Status CheckNodes(const tensorflow::NodeDef& forward,
                         const tensorflow::FunctionDef& function);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_DEFINE_NODE_CHECKS_H_

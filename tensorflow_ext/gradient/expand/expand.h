@@ -2,8 +2,7 @@
 //
 // Turns a plan into plain nodes of the client's graph.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_EXPAND_EXPAND_H_
-#define TENSORFLOW_EXT_GRADIENT_EXPAND_EXPAND_H_
+#pragma once
 
 #include <vector>
 
@@ -33,5 +32,3 @@ absl::Status Expand(const Plan& plan, const tensorflow::Scope& scope,
                     std::vector<tensorflow::Output>* gradients);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_EXPAND_EXPAND_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_GRADIENT_EXPAND_GRADIENT_NODES_H_
-#define TENSORFLOW_EXT_GRADIENT_EXPAND_GRADIENT_NODES_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -79,5 +78,3 @@ class GradientNodes {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_EXPAND_GRADIENT_NODES_H_

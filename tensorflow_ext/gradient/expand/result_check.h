@@ -2,8 +2,7 @@
 //
 // Checks that a gradient has the shape of its input.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_EXPAND_RESULT_CHECK_H_
-#define TENSORFLOW_EXT_GRADIENT_EXPAND_RESULT_CHECK_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -52,5 +51,3 @@ class ResultCheck {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_EXPAND_RESULT_CHECK_H_

@@ -2,8 +2,7 @@
 //
 // The debug switch that makes gradients check their shapes at run time.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_EXPAND_RUN_TIME_CHECKS_H_
-#define TENSORFLOW_EXT_GRADIENT_EXPAND_RUN_TIME_CHECKS_H_
+#pragma once
 
 namespace tensorflow_ext {
 
@@ -16,5 +15,3 @@ bool ChecksAtRunTime();
 bool SetChecksAtRunTime(bool checks);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_EXPAND_RUN_TIME_CHECKS_H_

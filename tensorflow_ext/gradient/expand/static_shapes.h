@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_GRADIENT_EXPAND_STATIC_SHAPES_H_
-#define TENSORFLOW_EXT_GRADIENT_EXPAND_STATIC_SHAPES_H_
+#pragma once
 
 #include "tensorflow/cc/framework/ops.h"
 #include "tensorflow/cc/framework/scope.h"
@@ -42,5 +41,3 @@ class StaticShapes {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_EXPAND_STATIC_SHAPES_H_

@@ -4,8 +4,7 @@
 // leads nowhere has none. If another output of the node has one, it makes zeros: ZerosLike of the
 // output, whatever its type.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_EXPAND_UPSTREAM_H_
-#define TENSORFLOW_EXT_GRADIENT_EXPAND_UPSTREAM_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -39,5 +38,3 @@ std::vector<tensorflow::Output> WithoutZeros(const tensorflow::Scope& scope,
 bool IsMadeByThisCall(const tensorflow::Scope& scope, const std::string& name);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_EXPAND_UPSTREAM_H_

@@ -2,8 +2,7 @@
 //
 // Converts attributes to and from the types of formula_api.h. For formula.cc.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_FORMULA_ATTRIBUTE_VIEWS_H_
-#define TENSORFLOW_EXT_GRADIENT_FORMULA_ATTRIBUTE_VIEWS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -137,5 +136,3 @@ T ReadAttribute(const TfExt_Attribute& attribute) {
 }
 
 }  // namespace tensorflow_ext::internal
-
-#endif  // TENSORFLOW_EXT_GRADIENT_FORMULA_ATTRIBUTE_VIEWS_H_

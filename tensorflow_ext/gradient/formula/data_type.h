@@ -3,8 +3,7 @@
 // TensorFlow's data types that formulas name. TensorFlow's own header comes from protobuf and costs
 // every file 1.5 s of compile time.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_FORMULA_DATA_TYPE_H_
-#define TENSORFLOW_EXT_GRADIENT_FORMULA_DATA_TYPE_H_
+#pragma once
 
 namespace tensorflow {
 enum DataType : int;
@@ -29,5 +28,3 @@ inline constexpr DataType DT_RESOURCE{20};
 inline constexpr DataType DT_VARIANT{21};
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_FORMULA_DATA_TYPE_H_

@@ -23,8 +23,7 @@
 // Public: for any library that links libtensorflow_ext.so. Needs no TensorFlow header, and no C++
 // crosses from one library to the other (../formula_api.h does).
 
-#ifndef TENSORFLOW_EXT_GRADIENT_FORMULA_FORMULA_H_
-#define TENSORFLOW_EXT_GRADIENT_FORMULA_FORMULA_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -254,5 +253,3 @@ void WriteFormula(TfExt_Body* body, void* formula);
   [[maybe_unused]] static const bool tfext_registered_##counter = call
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_FORMULA_FORMULA_H_

@@ -4,8 +4,7 @@
 // that its comment names, to the definition of its operands. Names are those of TensorFlow's ops if
 // there is one.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_FORMULA_FORMULA_OPS_H_
-#define TENSORFLOW_EXT_GRADIENT_FORMULA_FORMULA_OPS_H_
+#pragma once
 
 #include <string>
 #include <utility>
@@ -179,5 +178,3 @@ Value MatrixBandPart(Given x, int64_t lower, int64_t upper);
 Value Einsum(const std::string& equation, const Values& values);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_FORMULA_FORMULA_OPS_H_

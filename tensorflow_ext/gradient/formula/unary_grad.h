@@ -3,8 +3,7 @@
 // Gradients of elementwise ops whose kernels compute half types in float: sums over broadcast axes,
 // and the gradient of an op that is itself the gradient of y = f(x).
 
-#ifndef TENSORFLOW_EXT_GRADIENT_FORMULA_UNARY_GRAD_H_
-#define TENSORFLOW_EXT_GRADIENT_FORMULA_UNARY_GRAD_H_
+#pragma once
 
 #include <string>
 #include <utility>
@@ -47,5 +46,3 @@ inline void ReturnUnaryGradGrad(Gradient& g, Value (*second)(Gradient& g, Value 
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_FORMULA_UNARY_GRAD_H_

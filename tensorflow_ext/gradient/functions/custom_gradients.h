@@ -15,8 +15,7 @@
 // (BodyWithGradients). So nothing outside the graph is needed any more, and the node survives
 // export, import and inlining.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_FUNCTIONS_CUSTOM_GRADIENTS_H_
-#define TENSORFLOW_EXT_GRADIENT_FUNCTIONS_CUSTOM_GRADIENTS_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -80,5 +79,3 @@ absl::Status AddAttachedGradient(const tensorflow::Scope& scope, const tensorflo
                                  std::vector<tensorflow::Output>* gradients);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_FUNCTIONS_CUSTOM_GRADIENTS_H_

@@ -16,8 +16,7 @@
 // (more_outputs.h). Every result waits until the variables have been read again, so an update that
 // takes a result runs after the reads.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_FUNCTIONS_DIFFERENTIATE_FUNCTION_H_
-#define TENSORFLOW_EXT_GRADIENT_FUNCTIONS_DIFFERENTIATE_FUNCTION_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -73,5 +72,3 @@ absl::StatusOr<std::shared_ptr<const FunctionWithGradients>> DifferentiateFuncti
     const tensorflow::DataTypeVector& upstream, const tensorflow::DataTypeVector& required = {});
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_FUNCTIONS_DIFFERENTIATE_FUNCTION_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_GRADIENT_FUNCTIONS_FUNCTION_BUILDER_H_
-#define TENSORFLOW_EXT_GRADIENT_FUNCTIONS_FUNCTION_BUILDER_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -69,5 +68,3 @@ class FunctionBuilder {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_FUNCTIONS_FUNCTION_BUILDER_H_

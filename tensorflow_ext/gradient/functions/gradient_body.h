@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_GRADIENT_FUNCTIONS_GRADIENT_BODY_H_
-#define TENSORFLOW_EXT_GRADIENT_FUNCTIONS_GRADIENT_BODY_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -128,5 +127,3 @@ class GradientBody {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_FUNCTIONS_GRADIENT_BODY_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_GRADIENT_FUNCTIONS_INLINE_CALLS_H_
-#define TENSORFLOW_EXT_GRADIENT_FUNCTIONS_INLINE_CALLS_H_
+#pragma once
 
 #include <string>
 
@@ -30,5 +29,3 @@ absl::Status InlineCalls(const tensorflow::FunctionLibraryDefinition& library,
                          const std::string& function, tensorflow::Graph* graph);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_FUNCTIONS_INLINE_CALLS_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_GRADIENT_FUNCTIONS_INLINED_COPY_H_
-#define TENSORFLOW_EXT_GRADIENT_FUNCTIONS_INLINED_COPY_H_
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -40,5 +39,3 @@ absl::StatusOr<InlinedCopy> CopyInlined(const void* graph_def, size_t length,
                                         const std::vector<std::string>& tensors);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_FUNCTIONS_INLINED_COPY_H_

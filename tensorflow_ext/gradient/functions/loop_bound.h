@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_GRADIENT_FUNCTIONS_LOOP_BOUND_H_
-#define TENSORFLOW_EXT_GRADIENT_FUNCTIONS_LOOP_BOUND_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -28,5 +27,3 @@ std::optional<LoopBound> FindLoopBound(const tensorflow::Node& loop,
 bool ReturnsUnchanged(const tensorflow::FunctionDef& function, int i);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_FUNCTIONS_LOOP_BOUND_H_

@@ -3,8 +3,7 @@
 // Lets a node that calls functions return more, without a second node: TensorFlow's Python does the
 // same for If and While. No other node sees a difference.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_FUNCTIONS_MORE_OUTPUTS_H_
-#define TENSORFLOW_EXT_GRADIENT_FUNCTIONS_MORE_OUTPUTS_H_
+#pragma once
 
 #include <vector>
 
@@ -34,5 +33,3 @@ absl::Status AddLoopVariables(const tensorflow::Scope& scope,
                               tensorflow::Node* loop);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_FUNCTIONS_MORE_OUTPUTS_H_

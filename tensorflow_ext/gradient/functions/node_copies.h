@@ -2,8 +2,7 @@
 //
 // Parts of rewrites of a client's graph, which copy nodes and give a GraphDef to add to the graph.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_FUNCTIONS_NODE_COPIES_H_
-#define TENSORFLOW_EXT_GRADIENT_FUNCTIONS_NODE_COPIES_H_
+#pragma once
 
 #include <cstddef>
 #include <functional>
@@ -34,5 +33,3 @@ absl::StatusOr<std::vector<tensorflow::OutputTensor>> ReadGraph(
     const std::vector<std::string>& tensors, tensorflow::Graph* graph);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_FUNCTIONS_NODE_COPIES_H_

@@ -2,8 +2,7 @@
 //
 // Finds the parts of a function's body that may run a second time.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_FUNCTIONS_RERUN_H_
-#define TENSORFLOW_EXT_GRADIENT_FUNCTIONS_RERUN_H_
+#pragma once
 
 #include <map>
 #include <string>
@@ -52,5 +51,3 @@ class StateOf {
 absl::Status CheckImplementations(const tensorflow::FunctionLibraryDefinition& functions);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_FUNCTIONS_RERUN_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_GRADIENT_GRAPH_LEADING_TO_H_
-#define TENSORFLOW_EXT_GRADIENT_GRAPH_LEADING_TO_H_
+#pragma once
 
 #include <deque>
 #include <map>
@@ -93,5 +92,3 @@ class ConnectedTensors {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_GRAPH_LEADING_TO_H_

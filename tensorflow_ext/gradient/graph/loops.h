@@ -2,8 +2,7 @@
 //
 // Refuses loops of TensorFlow 1 where AddSymbolicGradients ends the process.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_GRAPH_LOOPS_H_
-#define TENSORFLOW_EXT_GRADIENT_GRAPH_LOOPS_H_
+#pragma once
 
 #include <vector>
 
@@ -136,5 +135,3 @@ inline absl::Status CheckLoops(const std::vector<const tensorflow::Node*>& start
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_GRAPH_LOOPS_H_

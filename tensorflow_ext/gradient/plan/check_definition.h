@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_GRADIENT_PLAN_CHECK_DEFINITION_H_
-#define TENSORFLOW_EXT_GRADIENT_PLAN_CHECK_DEFINITION_H_
+#pragma once
 
 #include "absl/status/status.h"
 #include "tensorflow/core/framework/node_def.pb.h"
@@ -25,5 +24,3 @@ namespace tensorflow_ext {
 absl::Status CheckDefinition(const tensorflow::NodeDef& node);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_PLAN_CHECK_DEFINITION_H_

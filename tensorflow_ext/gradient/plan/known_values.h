@@ -3,8 +3,7 @@
 // Results of a plan's steps that are known before anything runs. A definition is written for any
 // shapes and computes with shapes, which many graphs know.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_PLAN_KNOWN_VALUES_H_
-#define TENSORFLOW_EXT_GRADIENT_PLAN_KNOWN_VALUES_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -45,5 +44,3 @@ std::vector<Known> KnownOutputs(const Step& step, const std::vector<Known>& inpu
 std::optional<int> EqualInput(const Step& step, const std::vector<Known>& inputs);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_PLAN_KNOWN_VALUES_H_

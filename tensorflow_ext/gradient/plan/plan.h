@@ -2,8 +2,7 @@
 //
 // Makes the steps that a client runs from a checked definition.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_PLAN_PLAN_H_
-#define TENSORFLOW_EXT_GRADIENT_PLAN_PLAN_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -100,5 +99,3 @@ uint64_t TimesPlansWereDropped();
 tensorflow::GraphDef PlanToGraphDef(const Plan& plan);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_PLAN_PLAN_H_

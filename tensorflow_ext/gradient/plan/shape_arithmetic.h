@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_GRADIENT_PLAN_SHAPE_ARITHMETIC_H_
-#define TENSORFLOW_EXT_GRADIENT_PLAN_SHAPE_ARITHMETIC_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -21,5 +20,3 @@ std::vector<tensorflow::Tensor> ComputeNow(const tensorflow::NodeDef& op,
                                            const std::vector<tensorflow::Tensor>& inputs);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_PLAN_SHAPE_ARITHMETIC_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_GRADIENT_REGISTRY_CLIENT_TABLE_H_
-#define TENSORFLOW_EXT_GRADIENT_REGISTRY_CLIENT_TABLE_H_
+#pragma once
 
 #include <string>
 #include <unordered_map>
@@ -15,5 +14,3 @@ namespace tensorflow_ext {
 std::unordered_map<std::string, tensorflow::ops::GradFunc>& ClientTable();
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_REGISTRY_CLIENT_TABLE_H_

@@ -2,8 +2,7 @@
 //
 // TensorFlow's function registry, which holds the definitions of gradients (REGISTER_OP_GRADIENT).
 
-#ifndef TENSORFLOW_EXT_GRADIENT_REGISTRY_FUNCTION_REGISTRY_H_
-#define TENSORFLOW_EXT_GRADIENT_REGISTRY_FUNCTION_REGISTRY_H_
+#pragma once
 
 #include <functional>
 #include <string>
@@ -66,5 +65,3 @@ bool StandsInFunctionRegistry(const std::string& op);
 GradientCreator FindCreator(const std::string& op);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_REGISTRY_FUNCTION_REGISTRY_H_

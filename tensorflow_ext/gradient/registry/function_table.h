@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_GRADIENT_REGISTRY_FUNCTION_TABLE_H_
-#define TENSORFLOW_EXT_GRADIENT_REGISTRY_FUNCTION_TABLE_H_
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -29,5 +28,3 @@ bool ReplaceInFunctionTable(const std::string& op, const GradientCreator& creato
 bool PutIntoFunctionTable(const std::string& op, const GradientCreator& creator);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_REGISTRY_FUNCTION_TABLE_H_

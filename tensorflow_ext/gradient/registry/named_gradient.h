@@ -4,8 +4,7 @@
 // gradient_override_map write the attribute `_gradient_op_type`. A client that used the op's own
 // gradient would be silently wrong.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_REGISTRY_NAMED_GRADIENT_H_
-#define TENSORFLOW_EXT_GRADIENT_REGISTRY_NAMED_GRADIENT_H_
+#pragma once
 
 #include <string>
 
@@ -35,5 +34,3 @@ bool AllowsMissingGradients();
 int AllowMissingGradients(int allow);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_REGISTRY_NAMED_GRADIENT_H_

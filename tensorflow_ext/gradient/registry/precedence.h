@@ -2,8 +2,7 @@
 //
 // Decides between our gradient of an op and TensorFlow's.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_REGISTRY_PRECEDENCE_H_
-#define TENSORFLOW_EXT_GRADIENT_REGISTRY_PRECEDENCE_H_
+#pragma once
 
 namespace tensorflow_ext {
 
@@ -15,5 +14,3 @@ bool KeepsTensorFlows();
 bool IsTensorFlows(const void* code);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_REGISTRY_PRECEDENCE_H_

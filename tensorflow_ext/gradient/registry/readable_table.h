@@ -20,8 +20,7 @@
 // This protects readers. Writers must be kept apart: by the users of this file, and by the lock of
 // dlopen() for libraries that register as they load.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_REGISTRY_READABLE_TABLE_H_
-#define TENSORFLOW_EXT_GRADIENT_REGISTRY_READABLE_TABLE_H_
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -86,5 +85,3 @@ void MakeReadable(Table& table, const Change& change) {
 }
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_REGISTRY_READABLE_TABLE_H_

@@ -6,8 +6,7 @@
 // (terms.h), so every client can use it. Nothing then needs the dense nodes, so a session does not
 // run them.
 
-#ifndef TENSORFLOW_EXT_GRADIENT_SLICES_GRADIENT_SLICES_H_
-#define TENSORFLOW_EXT_GRADIENT_SLICES_GRADIENT_SLICES_H_
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -48,5 +47,3 @@ absl::StatusOr<SlicedGradients> SliceGradients(const void* graph_def, size_t len
                                                bool sum_repeated);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_SLICES_GRADIENT_SLICES_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_GRADIENT_SLICES_ROW_NODES_H_
-#define TENSORFLOW_EXT_GRADIENT_SLICES_ROW_NODES_H_
+#pragma once
 
 #include <map>
 #include <string>
@@ -89,5 +88,3 @@ class RowNodes {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_SLICES_ROW_NODES_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_GRADIENT_SLICES_SLICED_FUNCTION_H_
-#define TENSORFLOW_EXT_GRADIENT_SLICES_SLICED_FUNCTION_H_
+#pragma once
 
 #include <memory>
 #include <set>
@@ -47,5 +46,3 @@ class SlicedFunction {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_SLICES_SLICED_FUNCTION_H_

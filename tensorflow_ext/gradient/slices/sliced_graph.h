@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_GRADIENT_SLICES_SLICED_GRAPH_H_
-#define TENSORFLOW_EXT_GRADIENT_SLICES_SLICED_GRAPH_H_
+#pragma once
 
 #include <map>
 #include <memory>
@@ -83,5 +82,3 @@ class SlicedGraph {
 };
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_SLICES_SLICED_GRAPH_H_

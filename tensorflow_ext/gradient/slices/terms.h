@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef TENSORFLOW_EXT_GRADIENT_SLICES_TERMS_H_
-#define TENSORFLOW_EXT_GRADIENT_SLICES_TERMS_H_
+#pragma once
 
 #include <functional>
 #include <string>
@@ -69,5 +68,3 @@ absl::StatusOr<Terms> FindTerms(
     const std::function<absl::StatusOr<Terms>(const tensorflow::OutputTensor&)>& find_result);
 
 }  // namespace tensorflow_ext
-
-#endif  // TENSORFLOW_EXT_GRADIENT_SLICES_TERMS_H_

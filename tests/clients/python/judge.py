@@ -42,7 +42,11 @@ WITH_CODES = ("EagerC", *PROGRAMS)
 # The ops of this library that the table of cases must have. The exceptions are ops that compute no
 # numbers, a mark that occurs only in definitions and that no client sees, and the op that the debug
 # switch adds.
-_WITHOUT_CASES = {"TfExt>NoGradient", "TfExt>CheckGradientShape", *tensorflow_ext.raw_ops.TEXT_OPS}
+_WITHOUT_CASES = {
+    "TfExt>NoGradient",
+    "TfExt>CheckGradientShape",
+    *tensorflow_ext.raw_ops.CLIENT_OPS,
+}
 OPS = sorted(set(tensorflow_ext.raw_ops.OPS.values()) - _WITHOUT_CASES)
 
 

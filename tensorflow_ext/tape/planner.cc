@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tensorflow_ext/tape/planner.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "tensorflow/cc/framework/grad_op_registry.h"
+#include "tensorflow/cc/framework/gradients.h"
+#include "tensorflow/cc/framework/scope.h"
+#include "tensorflow/cc/framework/scope_internal.h"
+#include "tensorflow/core/common_runtime/shape_refiner.h"
+#include "tensorflow/core/framework/node_def_util.h"
+#include "tensorflow/core/framework/op_def_util.h"
+#include "tensorflow/core/graph/algorithm.h"
+#include "tensorflow/core/graph/graph.h"
+#include "tensorflow/core/graph/node_builder.h"
+
+namespace tensorflow_ext {
+
+using tensorflow::DataType;
+using tensorflow::EagerContext;
+using tensorflow::Edge;
+using tensorflow::Graph;
+using tensorflow::Node;
+using tensorflow::NodeBuilder;
+using tensorflow::NodeDef;
+using tensorflow::Output;
+using tensorflow::PartialTensorShape;
+using tensorflow::Tensor;
+using tensorflow::TensorHandle;
+
+namespace {
+
+// True if a node's call differs: it returns more, takes more, or calls another function.
+bool IsChanged(const Node& node, const NodeDef& before, int num_inputs, int num_outputs) {
+  if (node.num_inputs() != num_inputs || node.num_outputs() != num_outputs) return true;
+  for (const auto& [name, value] : node.def().attr()) {
+    const auto found = before.attr().find(name);
+    if (found != before.attr().end() && !tensorflow::AreAttrValuesEqual(value, found->second)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Makes one plan in a graph of its own.
+class Planner {
+ public:
+  Planner(EagerContext* context, const std::vector<EagerInput>& inputs, bool has_functions)
+      : context_(context),
+        inputs_(inputs),
+        has_functions_(has_functions),
+        graph_(has_functions ? std::make_unique<Graph>(*context->FuncLibDef())
+                             : std::make_unique<Graph>(tensorflow::OpRegistry::Global())),
+        shapes_(graph_->versions(), &graph_->flib_def()),
+        plan_(std::make_shared<EagerPlan>()) {
+    shapes_.set_require_shape_inference_fns(false);
+  }
+
+  absl::StatusOr<std::shared_ptr<const EagerPlan>> Make(const NodeDef& forward,
+                                                        const std::vector<bool>& wanted) {
+    TF_RETURN_IF_ERROR(AddForward(forward));
+    const int num_outputs = forward_->num_outputs();
+    std::vector<Output> gradients;
+    TF_RETURN_IF_ERROR(Differentiate(&gradients));
+    plan_->results.resize(inputs_.size());
+    plan_->uses_upstream.resize(num_outputs);
+    std::vector<Node*> ends;
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      if (wanted[i] && gradients[i].node() != nullptr) ends.push_back(gradients[i].node());
+    }
+    plan_->has_results = !ends.empty();
+    TF_RETURN_IF_ERROR(AddSteps(ends, forward_, &plan_->steps));
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      if (wanted[i] && gradients[i].node() != nullptr) {
+        TF_ASSIGN_OR_RETURN(plan_->results[i], Source(gradients[i].node(), gradients[i].index()));
+      }
+    }
+    FindLastUses();
+    if (IsChanged(*forward_, forward, inputs_.size(), num_outputs)) {
+      steps_.clear();
+      // The gradient does not take the inputs of the forward op.
+      const std::vector<EagerSource> kept = plan_->kept;
+      TF_RETURN_IF_ERROR(AddSteps({forward_}, nullptr, &plan_->forward));
+      plan_->kept = kept;
+    }
+    if (has_functions_) TF_RETURN_IF_ERROR(AddFunctions());
+    return std::shared_ptr<const EagerPlan>(std::move(plan_));
+  }
+
+ private:
+  // Adds a node that stands for a tensor.
+  absl::StatusOr<Node*> AddTensor(const std::string& name, const EagerInput& tensor,
+                                  const EagerSource& source) {
+    Node* node;
+    NodeBuilder builder(name, tensor.value ? "Const" : "Placeholder");
+    builder.Attr("dtype", tensor.dtype);
+    if (tensor.value) {
+      builder.Attr("value", *tensor.value);
+    } else {
+      builder.Attr("shape", tensor.shape);
+    }
+    TF_RETURN_IF_ERROR(builder.Finalize(graph_.get(), &node));
+    TF_RETURN_IF_ERROR(shapes_.AddNode(node));
+    tensors_.emplace(node, source);
+    if (tensor.elements != tensorflow::DT_INVALID) {
+      auto* const shapes = shapes_.GetContext(node);
+      shapes->set_output_handle_shapes_and_types(0, {{shapes->UnknownShape(), tensor.elements}});
+    }
+    return node;
+  }
+
+  absl::Status AddForward(const NodeDef& forward) {
+    std::vector<Node*> inputs;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      TF_ASSIGN_OR_RETURN(Node * node, AddTensor(absl::StrCat("input_", i), inputs_[i],
+                                                 {EagerSource::kInput, static_cast<int>(i)}));
+      inputs.push_back(node);
+    }
+    TF_ASSIGN_OR_RETURN(forward_, graph_->AddNode(forward));
+    // Shape functions rely on the limits of attributes.
+    for (const auto& attr : forward_->op_def().attr()) {
+      const tensorflow::AttrValue* const value = forward_->attrs().Find(attr.name());
+      if (value != nullptr) TF_RETURN_IF_ERROR(tensorflow::ValidateAttrValue(*value, attr));
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) graph_->AddEdge(inputs[i], 0, forward_, i);
+    return shapes_.AddNode(forward_);
+  }
+
+  absl::Status Differentiate(std::vector<Output>* gradients) {
+    tensorflow::ops::GradFunc gradient;
+    if (!tensorflow::ops::GradOpRegistry::Global()
+             ->Lookup(forward_->type_string(), &gradient)
+             .ok()) {
+      return absl::NotFoundError(absl::StrCat(
+          "No gradient defined for op: ", forward_->type_string(),
+          ". Register one in C++ (REGISTER_OP_GRADIENT), or call TfExt_RegisterGradient"));
+    }
+    // Without an upstream gradient, gradients end the process: graphs never ask for them.
+    if (gradient == nullptr || absl::c_none_of(forward_->output_types(), IsDifferentiable)) {
+      gradients->resize(inputs_.size());
+      return absl::OkStatus();
+    }
+    std::vector<Output> upstream;
+    for (int i = 0; i < forward_->num_outputs(); ++i) {
+      const DataType type = forward_->output_type(i);
+      if (!IsDifferentiable(type)) {
+        upstream.push_back(tensorflow::NoGradient());
+        continue;
+      }
+      tensorflow::shape_inference::InferenceContext* context = shapes_.GetContext(forward_);
+      tensorflow::TensorShapeProto shape;
+      context->ShapeHandleToProto(context->output(i), &shape);
+      EagerInput like{type, PartialTensorShape(shape)};
+      const auto* const elements = context->output_handle_shapes_and_types(i);
+      if (type == tensorflow::DT_VARIANT && elements != nullptr && !elements->empty()) {
+        like.elements = elements->front().dtype;
+      }
+      TF_ASSIGN_OR_RETURN(Node * node, AddTensor(absl::StrCat("upstream_", i), like,
+                                                 {EagerSource::kUpstream, i}));
+      upstream.emplace_back(node, 0);
+    }
+    absl::Status status;
+    const tensorflow::Scope scope =
+        tensorflow::NewInternalScope(graph_.get(), &status, &shapes_).NewSubScope("gradient");
+    TF_RETURN_IF_ERROR(gradient(scope, tensorflow::Operation(forward_), upstream, gradients));
+    TF_RETURN_IF_ERROR(status);
+    if (gradients->size() != inputs_.size()) {
+      return absl::InternalError(absl::StrCat("The gradient of op ", forward_->type_string(),
+                                              " has ", gradients->size(), " results, expected ",
+                                              inputs_.size()));
+    }
+    return absl::OkStatus();
+  }
+
+  // Where the tensor comes from. Its node was added before.
+  absl::StatusOr<EagerSource> Source(const Node* node, int output) {
+    if (node == forward_ && steps_.count(node) == 0) {
+      return Keep({EagerSource::kOutput, output});
+    }
+    if (const auto found = tensors_.find(node); found != tensors_.end()) {
+      if (found->second.kind == EagerSource::kUpstream) {
+        plan_->uses_upstream[found->second.index] = true;
+        return found->second;
+      }
+      return Keep(found->second);
+    }
+    const auto step = steps_.find(node);
+    if (step == steps_.end()) {
+      return absl::InternalError(
+          absl::StrCat("the gradient of op ", forward_->type_string(), " is in a loop"));
+    }
+    EagerSource source = step->second;
+    source.output = output;
+    return source;
+  }
+
+  EagerSource Keep(const EagerSource& source) {
+    for (const EagerSource& kept : plan_->kept) {
+      if (kept.kind == source.kind && kept.index == source.index) return source;
+    }
+    plan_->kept.push_back(source);
+    return source;
+  }
+
+  // Adds the nodes that lead to `ends`, in order. `stop`: a node that is not added.
+  absl::Status AddSteps(const std::vector<Node*>& ends, const Node* stop,
+                        std::vector<EagerStep>* steps) {
+    std::vector<Node*> order;
+    tensorflow::ReverseDFSFrom(
+        *graph_, absl::MakeConstSpan(ends), nullptr,
+        [&](Node* node) {
+          if (node->IsOp() && node != stop && tensors_.count(node) == 0) order.push_back(node);
+        },
+        {}, [&](const Edge& edge) { return edge.dst() != stop; });
+    for (Node* node : order) TF_RETURN_IF_ERROR(AddStep(*node, steps));
+    return absl::OkStatus();
+  }
+
+  absl::Status AddStep(const Node& node, std::vector<EagerStep>* steps) {
+    if (node.type_string() == "Const") {
+      Tensor value;
+      TF_RETURN_IF_ERROR(tensorflow::GetNodeAttr(node.attrs(), "value", &value));
+      steps_.emplace(
+          &node, EagerSource{EagerSource::kConstant, static_cast<int>(plan_->constants.size())});
+      plan_->constants.emplace_back(TensorHandle::CreateLocalHandle(value));
+      return absl::OkStatus();
+    }
+    EagerStep step;
+    step.num_outputs = node.num_outputs();
+    step.device = node.requested_device();
+    for (int i = 0; i < node.num_inputs(); ++i) {
+      const Edge* edge;
+      TF_RETURN_IF_ERROR(node.input_edge(i, &edge));
+      TF_ASSIGN_OR_RETURN(const EagerSource source, Source(edge->src(), edge->src_output()));
+      step.inputs.push_back(source);
+    }
+    step.attrs.Reset(node.type_string().c_str());
+    for (const auto& [name, value] : node.def().attr()) {
+      // The shapes and places of nodes in a graph.
+      if (name != "_output_shapes" && name != "_class") step.attrs.Set(name, value);
+    }
+    step.attrs.NumInputs(node.num_inputs());
+    steps_.emplace(&node, EagerSource{EagerSource::kStep, static_cast<int>(steps->size())});
+    steps->push_back(std::move(step));
+    return absl::OkStatus();
+  }
+
+  void FindLastUses() {
+    std::vector<bool> used(plan_->steps.size());
+    const auto use = [&](const EagerSource& source, EagerStep* last) {
+      if (source.kind != EagerSource::kStep || used[source.index]) return;
+      used[source.index] = true;
+      if (last != nullptr) last->last_uses.push_back(source.index);
+    };
+    for (const auto& result : plan_->results) {
+      if (result) use(*result, nullptr);
+    }
+    for (auto step = plan_->steps.rbegin(); step != plan_->steps.rend(); ++step) {
+      for (const EagerSource& source : step->inputs) use(source, &*step);
+    }
+  }
+
+  // Gives the context the functions that the gradient made.
+  absl::Status AddFunctions() {
+    for (const std::string& name : graph_->flib_def().ListFunctionNames()) {
+      if (context_->FuncLibDef()->Contains(name)) continue;
+      TF_RETURN_IF_ERROR(context_->AddFunctionDef(*graph_->flib_def().Find(name)));
+    }
+    return absl::OkStatus();
+  }
+
+  EagerContext* const context_;
+  const std::vector<EagerInput>& inputs_;
+  const bool has_functions_;
+  std::unique_ptr<Graph> graph_;
+  tensorflow::ShapeRefiner shapes_;
+  Node* forward_ = nullptr;
+  std::map<const Node*, EagerSource> tensors_, steps_;
+  std::shared_ptr<EagerPlan> plan_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const EagerPlan>> MakeEagerPlan(
+    EagerContext* context, const NodeDef& forward, const std::vector<EagerInput>& inputs,
+    bool has_functions, const std::vector<bool>& wanted) {
+  return Planner(context, inputs, has_functions).Make(forward, wanted);
+}
+
+}  // namespace tensorflow_ext

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Makes the plan of an eager op's gradient in a graph of its own.
+
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tensorflow/core/framework/node_def.pb.h"
+#include "tensorflow/core/framework/tensor.h"
+#include "tensorflow/core/framework/tensor_shape.h"
+#include "tensorflow_ext/tape/eager_plan.h"
+
+namespace tensorflow_ext {
+
+// The plan may rely on this about an input.
+struct EagerInput {
+  tensorflow::DataType dtype;
+  tensorflow::PartialTensorShape shape;
+  std::optional<tensorflow::Tensor> value;
+  // Of a variant: the type of the numbers in it, which the shape functions of sparse matrices need.
+  tensorflow::DataType elements = tensorflow::DT_INVALID;
+};
+
+// `forward`: the op with all attributes, as a node without inputs. `has_functions`: it calls
+// functions of the context. Errors: those of FindEagerPlan.
+absl::StatusOr<std::shared_ptr<const EagerPlan>> MakeEagerPlan(
+    tensorflow::EagerContext* context, const tensorflow::NodeDef& forward,
+    const std::vector<EagerInput>& inputs, bool has_functions, const std::vector<bool>& wanted);
+
+}  // namespace tensorflow_ext

@@ -11,6 +11,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/node_def_util.h"
+#include "tensorflow/core/framework/variant.h"
+#include "tensorflow/core/framework/variant_encode_decode.h"
+#include "tensorflow/core/framework/variant_tensor_data.h"
 #include "tensorflow_ext/gradient/bridge/client_registry.h"
 #include "tensorflow_ext/tape/planner.h"
 
@@ -21,6 +24,7 @@ using tensorflow::DataType;
 using tensorflow::EagerContext;
 using tensorflow::EagerOperation;
 using tensorflow::NodeDef;
+using tensorflow::PartialTensorShape;
 using tensorflow::Tensor;
 using tensorflow::TensorHandle;
 using tensorflow::TensorShape;
@@ -109,14 +113,32 @@ Cache& GetCache() {
   return *cache;
 }
 
+// Finds the type and the rank of a sparse matrix in a variant.
+void FindMatrix(TensorHandle* handle, EagerInput* input) {
+  const Tensor* value;
+  if (input->dtype != tensorflow::DT_VARIANT || handle->Type() != TensorHandle::LOCAL ||
+      !handle->Tensor(&value).ok() || value->dims() != 0) {
+    return;
+  }
+  const auto& variant = value->scalar<tensorflow::Variant>()();
+  if (variant.TypeName() != "tensorflow::CSRSparseMatrix") return;
+  // Its shape comes first, its numbers last. The tensors share their memory with the matrix.
+  tensorflow::VariantTensorData data;
+  variant.Encode(&data);
+  const std::vector<int64_t> sizes(data.tensors().front().NumElements(), -1);
+  input->matrix_type = data.tensors().back().dtype();
+  input->matrix_shape = PartialTensorShape(sizes);
+}
+
 std::vector<EagerInput> WhatIsKnown(const EagerOperation& op, int level) {
   std::vector<EagerInput> inputs;
-  const bool may_ask = level > 0 && !const_cast<EagerOperation&>(op).Executor().Async();
+  const bool waits = const_cast<EagerOperation&>(op).Executor().Async();
   for (tensorflow::ImmediateExecutionTensorHandle* handle : op.Inputs()) {
     EagerInput input{handle->DataType()};
     auto* const tensor = tensorflow::TensorHandleFromInterface(handle);
     TensorShape shape;
-    if (may_ask && tensor->Type() == TensorHandle::LOCAL && tensor->Shape(&shape).ok()) {
+    if (!waits) FindMatrix(tensor, &input);
+    if (level > 0 && !waits && tensor->Type() == TensorHandle::LOCAL && tensor->Shape(&shape).ok()) {
       input.shape = shape;
       const Tensor* value;
       if (level > 1 && tensorflow::DataTypeIsInteger(input.dtype) &&
@@ -135,6 +157,7 @@ Signature SignatureOf(const std::vector<EagerInput>& inputs, const std::vector<b
   for (size_t i = 0; i < inputs.size(); ++i) {
     const EagerInput& input = inputs[i];
     signature.push_back(input.shape.dims() * 4 + (input.value ? 2 : 0) + wanted[i]);
+    signature.push_back(input.matrix_shape.dims());
     for (int d = 0; d < input.shape.dims(); ++d) signature.push_back(input.shape.dim_size(d));
     if (!input.value) continue;
     const absl::string_view bytes = input.value->tensor_data();
@@ -180,20 +203,9 @@ absl::StatusOr<std::shared_ptr<const EagerPlan>> FindEagerPlan(EagerOperation* o
   if (op->is_function()) TF_RETURN_IF_ERROR(ToCall(*op, inputs, &forward));
   auto made = MakeEagerPlan(context, forward, inputs, has_functions, wanted);
   if (!made.ok() && !absl::IsNotFound(made.status())) {
-    // Some shape functions refuse what kernels take (those of Range, RFFTND, TensorArrayReadV3), and
-    // those of sparse matrices ask for the type of the numbers in a variant.
-    std::vector<EagerInput> unknown = WhatIsKnown(*op, 0);
-    for (EagerInput& input : unknown) {
-      for (const char* name : {"T", "type"}) {
-        const auto type = forward.attr().find(name);
-        if (input.dtype == tensorflow::DT_VARIANT && type != forward.attr().end()) {
-          input.elements = type->second.type();
-        }
-      }
-    }
-    auto again = MakeEagerPlan(context, forward, unknown, has_functions, wanted);
+    // Some shape functions refuse what kernels take: those of Range, RFFTND, TensorArrayReadV3.
+    auto again = MakeEagerPlan(context, forward, WhatIsKnown(*op, 0), has_functions, wanted);
     if (again.ok()) made = std::move(again);
-    else if (getenv("H5DBG")) fprintf(stderr, "AGAIN %s\n", std::string(again.status().message()).c_str());
   }
   TF_ASSIGN_OR_RETURN(std::shared_ptr<const EagerPlan> plan, std::move(made));
   const std::lock_guard<std::mutex> lock(cache.mutex);

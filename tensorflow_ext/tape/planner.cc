@@ -107,9 +107,11 @@ class Planner {
     TF_RETURN_IF_ERROR(builder.Finalize(graph_.get(), &node));
     TF_RETURN_IF_ERROR(shapes_.AddNode(node));
     tensors_.emplace(node, source);
-    if (tensor.elements != tensorflow::DT_INVALID) {
-      auto* const shapes = shapes_.GetContext(node);
-      shapes->set_output_handle_shapes_and_types(0, {{shapes->UnknownShape(), tensor.elements}});
+    if (tensor.matrix_type != tensorflow::DT_INVALID) {
+      auto* const context = shapes_.GetContext(node);
+      tensorflow::shape_inference::ShapeHandle shape;
+      TF_RETURN_IF_ERROR(context->MakeShapeFromPartialTensorShape(tensor.matrix_shape, &shape));
+      context->set_output_handle_shapes_and_types(0, {{shape, tensor.matrix_type}});
     }
     return node;
   }
@@ -156,9 +158,11 @@ class Planner {
       tensorflow::TensorShapeProto shape;
       context->ShapeHandleToProto(context->output(i), &shape);
       EagerInput like{type, PartialTensorShape(shape)};
-      const auto* const elements = context->output_handle_shapes_and_types(i);
-      if (type == tensorflow::DT_VARIANT && elements != nullptr && !elements->empty()) {
-        like.elements = elements->front().dtype;
+      const auto* const held = context->output_handle_shapes_and_types(i);
+      if (type == tensorflow::DT_VARIANT && held != nullptr && held->size() == 1) {
+        like.matrix_type = held->front().dtype;
+        context->ShapeHandleToProto(held->front().shape, &shape);
+        like.matrix_shape = PartialTensorShape(shape);
       }
       TF_ASSIGN_OR_RETURN(Node * node, AddTensor(absl::StrCat("upstream_", i), like,
                                                  {EagerSource::kUpstream, i}));

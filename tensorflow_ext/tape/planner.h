@@ -21,8 +21,9 @@ struct EagerInput {
   tensorflow::DataType dtype;
   tensorflow::PartialTensorShape shape;
   std::optional<tensorflow::Tensor> value;
-  // Of a variant: the type of the numbers in it, which the shape functions of sparse matrices need.
-  tensorflow::DataType elements = tensorflow::DT_INVALID;
+  // Of a variant that holds a sparse matrix: its type and shape, which shape functions ask for.
+  tensorflow::DataType matrix_type = tensorflow::DT_INVALID;
+  tensorflow::PartialTensorShape matrix_shape;
 };
 
 // `forward`: the op with all attributes, as a node without inputs. `has_functions`: it calls

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The client EagerC: eager ops of the C API with the tapes of this library, op by op."""
 
-import dataclasses
 import pathlib
 import sys
 
@@ -27,21 +26,14 @@ class EagerC:
         """Returns what the clients of clients.py return."""
         made = graph_defs.CaseGraph(problem)
         graph = EagerGraph(self._context, made.graph_def)
-        floating = [
-            name if tf.as_dtype(array.dtype).is_floating else None
-            for name, array in zip(made.inputs, problem.inputs, strict=True)
-        ]
-        upstream = made.upstreams or [None] * len(made.outputs)
+        inputs, upstream = (
+            [x if x and tf.as_dtype(made.feeds[x].dtype).is_floating else None for x in names]
+            for names in (made.inputs, made.upstreams or [None] * len(made.outputs))
+        )
         try:
-            results = list(
-                orders(graph, made.feeds, made.outputs, floating, upstream, made.weights)
-            )
+            results = list(orders(graph, made.feeds, made.outputs, inputs, upstream, made.weights))
         except ClientError as error:
             kind = tf.compat.v1.errors.exception_type_from_error_code(error.code)
             raise kind(None, None, str(error)) from None
-        found = dataclasses.replace(Results([], [], []), outputs=results[0])
-        if problem.upstreams:
-            found.gradients = results[1]
-        if problem.weights:
-            found.second = results[2]
-        return found
+        outputs, gradients, *second = results
+        return Results(outputs, gradients if problem.upstreams else [], second[0] if second else [])

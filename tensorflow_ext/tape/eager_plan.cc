@@ -126,11 +126,22 @@ void FindMatrix(TensorHandle* handle, EagerInput* input) {
   tensorflow::VariantTensorData data;
   variant.Encode(&data);
   const std::vector<int64_t> sizes(data.tensors().front().NumElements(), -1);
-  input->matrix_type = data.tensors().back().dtype();
-  input->matrix_shape = PartialTensorShape(sizes);
+  input->held_type = data.tensors().back().dtype();
+  input->held_shape = PartialTensorShape(sizes);
 }
 
-std::vector<EagerInput> WhatIsKnown(const EagerOperation& op, int level) {
+// Finds the type and the shape of a variable by its handle.
+void FindVariable(TensorHandle* handle, EagerInput* input) {
+  std::vector<tensorflow::DtypeAndPartialTensorShape> variable;
+  if (input->dtype != tensorflow::DT_RESOURCE || handle->Type() != TensorHandle::LOCAL ||
+      !handle->GetResourceHandleDtypesAndShapes(&variable).ok() || variable.size() != 1) {
+    return;
+  }
+  input->held_type = variable[0].dtype;
+  input->held_shape = variable[0].shape;
+}
+
+std::vector<EagerInput> WhatIsKnown(const EagerOperation& op, int level, bool has_functions) {
   std::vector<EagerInput> inputs;
   const bool waits = const_cast<EagerOperation&>(op).Executor().Async();
   for (tensorflow::ImmediateExecutionTensorHandle* handle : op.Inputs()) {
@@ -138,6 +149,7 @@ std::vector<EagerInput> WhatIsKnown(const EagerOperation& op, int level) {
     auto* const tensor = tensorflow::TensorHandleFromInterface(handle);
     TensorShape shape;
     if (!waits) FindMatrix(tensor, &input);
+    if (!waits && has_functions) FindVariable(tensor, &input);
     if (level > 0 && !waits && tensor->Type() == TensorHandle::LOCAL && tensor->Shape(&shape).ok()) {
       input.shape = shape;
       const Tensor* value;
@@ -157,7 +169,9 @@ Signature SignatureOf(const std::vector<EagerInput>& inputs, const std::vector<b
   for (size_t i = 0; i < inputs.size(); ++i) {
     const EagerInput& input = inputs[i];
     signature.push_back(input.shape.dims() * 4 + (input.value ? 2 : 0) + wanted[i]);
-    signature.push_back(input.matrix_shape.dims());
+    signature.push_back(input.held_type);
+    signature.push_back(input.held_shape.dims());
+    for (const auto& size : input.held_shape) signature.push_back(size.size);
     for (int d = 0; d < input.shape.dims(); ++d) signature.push_back(input.shape.dim_size(d));
     if (!input.value) continue;
     const absl::string_view bytes = input.value->tensor_data();
@@ -186,7 +200,7 @@ absl::StatusOr<std::shared_ptr<const EagerPlan>> FindEagerPlan(EagerOperation* o
     const auto found = cache.ops.find(key);
     if (found != cache.ops.end()) level = found->second->level;
   }
-  const std::vector<EagerInput> inputs = WhatIsKnown(*op, level);
+  const std::vector<EagerInput> inputs = WhatIsKnown(*op, level, has_functions);
   const Signature signature = SignatureOf(inputs, wanted);
   {
     const std::lock_guard<std::mutex> lock(cache.mutex);
@@ -204,7 +218,7 @@ absl::StatusOr<std::shared_ptr<const EagerPlan>> FindEagerPlan(EagerOperation* o
   auto made = MakeEagerPlan(context, forward, inputs, has_functions, wanted);
   if (!made.ok() && !absl::IsNotFound(made.status())) {
     // Some shape functions refuse what kernels take: those of Range, RFFTND, TensorArrayReadV3.
-    auto again = MakeEagerPlan(context, forward, WhatIsKnown(*op, 0), has_functions, wanted);
+    auto again = MakeEagerPlan(context, forward, WhatIsKnown(*op, 0, has_functions), has_functions, wanted);
     if (again.ok()) made = std::move(again);
   }
   TF_ASSIGN_OR_RETURN(std::shared_ptr<const EagerPlan> plan, std::move(made));

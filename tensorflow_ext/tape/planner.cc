@@ -107,11 +107,11 @@ class Planner {
     TF_RETURN_IF_ERROR(builder.Finalize(graph_.get(), &node));
     TF_RETURN_IF_ERROR(shapes_.AddNode(node));
     tensors_.emplace(node, source);
-    if (tensor.matrix_type != tensorflow::DT_INVALID) {
+    if (tensor.held_type != tensorflow::DT_INVALID) {
       auto* const context = shapes_.GetContext(node);
       tensorflow::shape_inference::ShapeHandle shape;
-      TF_RETURN_IF_ERROR(context->MakeShapeFromPartialTensorShape(tensor.matrix_shape, &shape));
-      context->set_output_handle_shapes_and_types(0, {{shape, tensor.matrix_type}});
+      TF_RETURN_IF_ERROR(context->MakeShapeFromPartialTensorShape(tensor.held_shape, &shape));
+      context->set_output_handle_shapes_and_types(0, {{shape, tensor.held_type}});
     }
     return node;
   }
@@ -159,10 +159,12 @@ class Planner {
       context->ShapeHandleToProto(context->output(i), &shape);
       EagerInput like{type, PartialTensorShape(shape)};
       const auto* const held = context->output_handle_shapes_and_types(i);
-      if (type == tensorflow::DT_VARIANT && held != nullptr && held->size() == 1) {
-        like.matrix_type = held->front().dtype;
+      const bool is_matrix = held != nullptr && held->size() == 1 &&
+                             held->front().type.type_id() == tensorflow::TFT_UNSET;
+      if (type == tensorflow::DT_VARIANT && is_matrix) {
+        like.held_type = held->front().dtype;
         context->ShapeHandleToProto(held->front().shape, &shape);
-        like.matrix_shape = PartialTensorShape(shape);
+        like.held_shape = PartialTensorShape(shape);
       }
       TF_ASSIGN_OR_RETURN(Node * node, AddTensor(absl::StrCat("upstream_", i), like,
                                                  {EagerSource::kUpstream, i}));

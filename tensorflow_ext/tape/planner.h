@@ -21,9 +21,10 @@ struct EagerInput {
   tensorflow::DataType dtype;
   tensorflow::PartialTensorShape shape;
   std::optional<tensorflow::Tensor> value;
-  // Of a variant that holds a sparse matrix: its type and shape, which shape functions ask for.
-  tensorflow::DataType matrix_type = tensorflow::DT_INVALID;
-  tensorflow::PartialTensorShape matrix_shape;
+  // Of a sparse matrix in a variant, and of a variable that functions take: its type and shape, which
+  // shape functions and gradients ask for.
+  tensorflow::DataType held_type = tensorflow::DT_INVALID;
+  tensorflow::PartialTensorShape held_shape;
 };
 
 // `forward`: the op with all attributes, as a node without inputs. `has_functions`: it calls

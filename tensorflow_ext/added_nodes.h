@@ -5,7 +5,6 @@
 
 #pragma once
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,8 +12,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "tensorflow/c/tf_buffer.h"
-#include "tensorflow/c/tf_status.h"
 #include "tensorflow/cc/framework/ops.h"
 #include "tensorflow/cc/framework/scope.h"
 #include "tensorflow/core/common_runtime/graph_constructor.h"
@@ -24,31 +21,6 @@
 
 namespace tensorflow_ext {
 namespace added_nodes_internal {
-
-// A TF_Buffer.
-class Buffer {
- public:
-  TF_Buffer* get() const { return buffer_.get(); }
-  absl::string_view text() const {
-    return absl::string_view(static_cast<const char*>(buffer_->data), buffer_->length);
-  }
-
- private:
-  std::unique_ptr<TF_Buffer, decltype(&TF_DeleteBuffer)> buffer_{TF_NewBuffer(), TF_DeleteBuffer};
-};
-
-// A TF_Status.
-class Status {
- public:
-  TF_Status* get() const { return status_.get(); }
-  absl::Status Get() const {
-    return absl::Status(static_cast<absl::StatusCode>(TF_GetCode(status_.get())),
-                        TF_Message(status_.get()));
-  }
-
- private:
-  std::unique_ptr<TF_Status, decltype(&TF_DeleteStatus)> status_{TF_NewStatus(), TF_DeleteStatus};
-};
 
 inline std::string Serialized(const tensorflow::Scope& scope) {
   tensorflow::GraphDef graph_def;

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "tensorflow_ext/c_objects.h"
 #include "tensorflow_ext/tape/tape.h"
 
 namespace tensorflow_ext {
@@ -105,11 +106,9 @@ class GradientTape {
 
   template <typename Call>
   static absl::Status Checked(const Call& call) {
-    const std::unique_ptr<TF_Status, decltype(&TF_DeleteStatus)> status(TF_NewStatus(),
-                                                                        TF_DeleteStatus);
+    const c_objects_internal::Status status;
     call(status.get());
-    return absl::Status(static_cast<absl::StatusCode>(TF_GetCode(status.get())),
-                        TF_Message(status.get()));
+    return status.Get();
   }
 
   template <typename Call>

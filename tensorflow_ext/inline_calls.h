@@ -13,6 +13,7 @@
 #include "tensorflow/cc/framework/ops.h"
 #include "tensorflow/cc/framework/scope.h"
 #include "tensorflow_ext/added_nodes.h"
+#include "tensorflow_ext/c_objects.h"
 #include "tensorflow_ext/gradient/c_api.h"
 
 namespace tensorflow_ext {
@@ -27,8 +28,8 @@ inline absl::Status InlineCalls(const tensorflow::Scope& scope,
   TF_RETURN_IF_ERROR(scope.status());
   const std::string bytes = added_nodes_internal::Serialized(scope);
   const std::string lines = added_nodes_internal::Lines(outputs);
-  const added_nodes_internal::Buffer nodes, names;
-  const added_nodes_internal::Status status;
+  const c_objects_internal::Buffer nodes, names;
+  const c_objects_internal::Status status;
   TfExt_InlineCallsOfGraphDef(bytes.data(), bytes.size(), lines.c_str(), nodes.get(), names.get(),
                               status.get());
   TF_RETURN_IF_ERROR(status.Get());

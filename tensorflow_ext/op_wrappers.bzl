@@ -7,6 +7,8 @@ def _op_wrappers_impl(ctx):
     arguments.add("--" + ctx.attr.language)
     arguments.add("--write", ctx.outputs.outs[0])
     arguments.add_all(ctx.files.libraries, before_each = "--library")
+    if ctx.attr.eager:
+        arguments.add("--eager")
     if ctx.attr.wrappers_name:
         arguments.add("--name", ctx.attr.wrappers_name)
     ctx.actions.run(
@@ -35,6 +37,7 @@ op_wrappers = rule(
             default = "//third_party/python:tensorflow_ext_command",
             executable = True,
         ),
+        "eager": attr.bool(),
         "language": attr.string(mandatory = True),
         "libraries": attr.label_list(allow_files = [".so"]),
         "outs": attr.output_list(mandatory = True),
@@ -46,6 +49,7 @@ op_wrappers = rule(
     },
     doc = """Runs `python -m tensorflow_ext wrappers`.
 
+  eager: the command's --eager.
   language: an option of that command, such as "cxx".
   libraries: op libraries; if empty, this library's own ops.
   outs: the files; the command's --write names the first.

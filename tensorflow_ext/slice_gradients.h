@@ -15,6 +15,7 @@
 #include "tensorflow/cc/framework/ops.h"
 #include "tensorflow/cc/framework/scope.h"
 #include "tensorflow_ext/added_nodes.h"
+#include "tensorflow_ext/c_objects.h"
 #include "tensorflow_ext/gradient/c_api.h"
 
 namespace tensorflow_ext {
@@ -43,8 +44,8 @@ inline absl::Status SliceGradients(const tensorflow::Scope& scope,
   }
   const std::string bytes = added_nodes_internal::Serialized(scope);
   const std::string lines = added_nodes_internal::Lines(existing);
-  const added_nodes_internal::Buffer nodes, found;
-  const added_nodes_internal::Status status;
+  const c_objects_internal::Buffer nodes, found;
+  const c_objects_internal::Status status;
   TfExt_SliceGradientsOfGraphDef(bytes.data(), bytes.size(), lines.c_str(), repeated, nodes.get(),
                                  found.get(), status.get());
   TF_RETURN_IF_ERROR(status.Get());

@@ -9,10 +9,12 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "tensorflow/cc/framework/scope.h"
 #include "tensorflow/core/framework/graph.pb.h"
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow/core/protobuf/meta_graph.pb.h"
+#include "tensorflow_ext/c_objects.h"
 #include "tensorflow_ext/saved_model/use_model_gradients.h"
 
 namespace tensorflow_ext {
@@ -26,18 +28,17 @@ namespace tensorflow_ext {
 // Errors: that of the scope, if it has one, and those of TfExt_UseModelGradients.
 inline absl::Status UseModelGradients(const tensorflow::Scope& scope,
                                       const tensorflow::MetaGraphDef& meta_graph) {
-  using BufferOwner = std::unique_ptr<TF_Buffer, decltype(&TF_DeleteBuffer)>;
   TF_RETURN_IF_ERROR(scope.status());
   const std::string bytes = meta_graph.SerializeAsString();
-  const BufferOwner model(TF_NewBufferFromString(bytes.data(), bytes.size()), TF_DeleteBuffer);
-  const BufferOwner gradients(TF_NewBuffer(), TF_DeleteBuffer);
-  const std::unique_ptr<TF_Status, decltype(&TF_DeleteStatus)> status(TF_NewStatus(),
-                                                                      TF_DeleteStatus);
+  const std::unique_ptr<TF_Buffer, decltype(&TF_DeleteBuffer)> model(
+      TF_NewBufferFromString(bytes.data(), bytes.size()), TF_DeleteBuffer);
+  const c_objects_internal::Buffer gradients;
+  const c_objects_internal::Status status;
   TfExt_ModelGradients(model.get(), gradients.get(), status.get());
-  TF_RETURN_IF_ERROR(absl::Status(static_cast<absl::StatusCode>(TF_GetCode(status.get())),
-                                  TF_Message(status.get())));
+  TF_RETURN_IF_ERROR(status.Get());
   tensorflow::GraphDef graph_def;
-  if (!graph_def.ParseFromArray(gradients->data, static_cast<int>(gradients->length))) {
+  const absl::string_view found = gradients.text();
+  if (!graph_def.ParseFromArray(found.data(), static_cast<int>(found.size()))) {
     return absl::InternalError("TfExt_ModelGradients gave no GraphDef");
   }
   return scope.graph()->AddFunctionLibrary(graph_def.library());

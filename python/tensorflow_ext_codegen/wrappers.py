@@ -57,6 +57,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "library without `lib` and `.so`)",
     )
     parser.add_argument(
+        "--eager",
+        action="store_true",
+        help="Rust: also GradientTape, which needs the feature `eager` of the crate tensorflow",
+    )
+    parser.add_argument(
         "--write",
         type=pathlib.Path,
         metavar="PATH",
@@ -72,6 +77,11 @@ def run(arguments: argparse.Namespace) -> None:
     path: pathlib.Path | None = arguments.write
     if path is not None and end and path.suffix != end:
         raise WrappersError(f"--write {path}: expected a file *{end} for {chosen.title}.")
+    if arguments.eager and (arguments.language != "rust" or arguments.library):
+        raise WrappersError(
+            "--eager: expected --rust and no --library, because it adds Rust's GradientTape to the "
+            "ops of tensorflow_ext."
+        )
     name = arguments.name or library_name(arguments.library)
     if not _NAME.fullmatch(name):
         raise WrappersError(
@@ -80,7 +90,8 @@ def run(arguments: argparse.Namespace) -> None:
     try:
         ops = op_interface.describe_all(read_op_defs(arguments.library))
         stem = f"{name}_cc_ops" if path is None else path.stem
-        files = language.render(chosen, ops, name, stem, _FOLDER / arguments.language)
+        folder = _FOLDER / arguments.language
+        files = language.render(chosen, ops, name, stem, folder, eager=arguments.eager)
     except (op_interface.InterfaceError, language.RenderError) as error:
         raise WrappersError(str(error)) from error
     if path is None:

@@ -80,6 +80,14 @@ absl::Status CheckGraphAndNames(const char* op, const char* argument,
   return CheckRank(op, argument, context.input(1).shape(), 1, kVector);
 }
 
+// Registers the kernel for both forms of a graph.
+#define REGISTER_GRAPH_KERNEL(op, Kernel)                                                       \
+  REGISTER_KERNEL_BUILDER(                                                                      \
+      Name(op).Device(tensorflow::DEVICE_CPU).TypeConstraint<tensorflow::tstring>("T"),         \
+      Kernel<tensorflow::tstring>);                                                             \
+  REGISTER_KERNEL_BUILDER(Name(op).Device(tensorflow::DEVICE_CPU).TypeConstraint<uint8_t>("T"), \
+                          Kernel<uint8_t>)
+
 inline std::vector<std::string> Names(const tensorflow::Tensor& names) {
   const auto values = names.vec<tensorflow::tstring>();
   return {values.data(), values.data() + values.size()};

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <cstdint>
-
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -9,7 +7,6 @@
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/shape_inference.h"
-#include "tensorflow/core/platform/tstring.h"
 #include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/gradient/functions/inlined_copy.h"
 #include "tensorflow_ext/graph_marks/graph_bytes.h"
@@ -18,7 +15,6 @@ namespace tensorflow_ext {
 
 using tensorflow::OpKernel;
 using tensorflow::OpKernelContext;
-using tensorflow::tstring;
 using tensorflow::shape_inference::InferenceContext;
 using tensorflow::shape_inference::ShapeHandle;
 
@@ -81,13 +77,7 @@ class InlineCallsOp : public OpKernel {
   }
 };
 
-#define REGISTER_INLINE_CALLS(T)                                                       \
-  REGISTER_KERNEL_BUILDER(                                                             \
-      Name("TfExt>InlineCalls").Device(tensorflow::DEVICE_CPU).TypeConstraint<T>("T"), \
-      InlineCallsOp<T>)
-REGISTER_INLINE_CALLS(tstring);
-REGISTER_INLINE_CALLS(uint8_t);
-#undef REGISTER_INLINE_CALLS
+REGISTER_GRAPH_KERNEL("TfExt>InlineCalls", InlineCallsOp);
 
 }  // namespace
 }  // namespace tensorflow_ext

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,7 +9,6 @@
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/shape_inference.h"
-#include "tensorflow/core/platform/tstring.h"
 #include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/gradient/slices/gradient_slices.h"
 #include "tensorflow_ext/graph_marks/graph_bytes.h"
@@ -20,7 +18,6 @@ namespace tensorflow_ext {
 using tensorflow::OpKernel;
 using tensorflow::OpKernelConstruction;
 using tensorflow::OpKernelContext;
-using tensorflow::tstring;
 using tensorflow::shape_inference::InferenceContext;
 using tensorflow::shape_inference::ShapeHandle;
 
@@ -107,13 +104,7 @@ class SliceGradientsOp : public OpKernel {
   bool sum_repeated_ = false;
 };
 
-#define REGISTER_SLICE_GRADIENTS(T)                                                       \
-  REGISTER_KERNEL_BUILDER(                                                                \
-      Name("TfExt>SliceGradients").Device(tensorflow::DEVICE_CPU).TypeConstraint<T>("T"), \
-      SliceGradientsOp<T>)
-REGISTER_SLICE_GRADIENTS(tstring);
-REGISTER_SLICE_GRADIENTS(uint8_t);
-#undef REGISTER_SLICE_GRADIENTS
+REGISTER_GRAPH_KERNEL("TfExt>SliceGradients", SliceGradientsOp);
 
 }  // namespace
 }  // namespace tensorflow_ext

@@ -18,19 +18,19 @@ namespace {
 
 using tensorflow::TensorHandle;
 
-absl::Status CheckTape(const TfExt_Tape* tape) {
-  return tape == nullptr ? absl::InvalidArgumentError("tape: expected a tape, got NULL")
-                         : absl::OkStatus();
+// Runs `body`, which takes the tape and returns a status.
+template <typename Body>
+void OnTape(TfExt_Tape* tape, TF_Status* status, Body body) {
+  Guarded(status, [&]() -> absl::Status {
+    if (tape == nullptr) return absl::InvalidArgumentError("tape: expected a tape, got NULL");
+    return body(tape->state.get());
+  });
 }
 
 // `handles[k]` of argument `name`.
 absl::StatusOr<Handles> ToHandles(const char* name, TFE_TensorHandle* const* handles, int n,
                                   bool may_be_null) {
-  if (n < 0 || (n > 0 && handles == nullptr)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, ": expected an array of tensors and its length, got ",
-                     handles == nullptr ? "NULL" : "an array", " and ", n));
-  }
+  TF_RETURN_IF_ERROR(CheckArray(name, handles, n));
   Handles result;
   for (int k = 0; k < n; ++k) {
     if (handles[k] == nullptr && may_be_null) {
@@ -60,11 +60,7 @@ absl::Status Return(tensorflow::EagerContext* context, std::vector<HandlePtr> fr
 }
 
 absl::Status CheckResults(TfExt_Unconnected unconnected, int n, TFE_TensorHandle** results) {
-  if (unconnected != TFEXT_UNCONNECTED_NONE && unconnected != TFEXT_UNCONNECTED_ZEROS) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "unconnected: expected TFEXT_UNCONNECTED_NONE or TFEXT_UNCONNECTED_ZEROS, got ",
-        static_cast<int>(unconnected)));
-  }
+  TF_RETURN_IF_ERROR(CheckUnconnected(unconnected));
   if (n > 0 && results == nullptr) {
     return absl::InvalidArgumentError("expected room for the results, got NULL");
   }
@@ -78,6 +74,8 @@ extern "C" {
 
 using tensorflow_ext::Guarded;
 using tensorflow_ext::Handles;
+using tensorflow_ext::OnTape;
+using tensorflow_ext::TapeState;
 
 TfExt_Tape* TfExt_NewTape(TFE_Context* context, uint32_t options, TF_Status* status) {
   TfExt_Tape* tape = nullptr;
@@ -105,31 +103,27 @@ TfExt_Tape* TfExt_NewTape(TFE_Context* context, uint32_t options, TF_Status* sta
 void TfExt_DeleteTape(TfExt_Tape* tape) { delete tape; }
 
 void TfExt_TapeWatch(TfExt_Tape* tape, TFE_TensorHandle* x, TF_Status* status) {
-  Guarded(status, [&]() -> absl::Status {
-    TF_RETURN_IF_ERROR(tensorflow_ext::CheckTape(tape));
+  OnTape(tape, status, [&](TapeState* state) -> absl::Status {
     TF_ASSIGN_OR_RETURN(const Handles xs, tensorflow_ext::ToHandles("x", &x, 1, false));
-    return tensorflow_ext::Watch(tape->state.get(), xs[0]);
+    return tensorflow_ext::Watch(state, xs[0]);
   });
 }
 
 void TfExt_TapeStop(TfExt_Tape* tape, TF_Status* status) {
-  Guarded(status, [&]() -> absl::Status {
-    TF_RETURN_IF_ERROR(tensorflow_ext::CheckTape(tape));
-    return tensorflow_ext::SetRecording(tape->state.get(), false);
+  OnTape(tape, status, [&](TapeState* state) -> absl::Status {
+    return tensorflow_ext::SetRecording(state, false);
   });
 }
 
 void TfExt_TapeResume(TfExt_Tape* tape, TF_Status* status) {
-  Guarded(status, [&]() -> absl::Status {
-    TF_RETURN_IF_ERROR(tensorflow_ext::CheckTape(tape));
-    return tensorflow_ext::SetRecording(tape->state.get(), true);
+  OnTape(tape, status, [&](TapeState* state) -> absl::Status {
+    return tensorflow_ext::SetRecording(state, true);
   });
 }
 
 void TfExt_TapeReset(TfExt_Tape* tape, TF_Status* status) {
-  Guarded(status, [&]() -> absl::Status {
-    TF_RETURN_IF_ERROR(tensorflow_ext::CheckTape(tape));
-    tensorflow_ext::Reset(tape->state.get());
+  OnTape(tape, status, [&](TapeState* state) -> absl::Status {
+    tensorflow_ext::Reset(state);
     return absl::OkStatus();
   });
 }
@@ -137,43 +131,39 @@ void TfExt_TapeReset(TfExt_Tape* tape, TF_Status* status) {
 void TfExt_TapeGradient(TfExt_Tape* tape, TFE_TensorHandle* const* y, int ny,
                         TFE_TensorHandle* const* x, int nx, TFE_TensorHandle* const* dy,
                         TfExt_Unconnected unconnected, TF_Status* status, TFE_TensorHandle** dx) {
-  Guarded(status, [&]() -> absl::Status {
-    TF_RETURN_IF_ERROR(tensorflow_ext::CheckTape(tape));
+  OnTape(tape, status, [&](TapeState* state) -> absl::Status {
     TF_RETURN_IF_ERROR(tensorflow_ext::CheckResults(unconnected, nx, dx));
     TF_ASSIGN_OR_RETURN(const Handles ys, tensorflow_ext::ToHandles("y", y, ny, false));
     TF_ASSIGN_OR_RETURN(const Handles xs, tensorflow_ext::ToHandles("x", x, nx, false));
     TF_ASSIGN_OR_RETURN(const Handles dys,
                         tensorflow_ext::ToHandles("dy", dy, dy == nullptr ? 0 : ny, true));
-    TF_ASSIGN_OR_RETURN(auto gradients, tensorflow_ext::Gradient(tape->state.get(), ys, xs, dys));
-    return tensorflow_ext::Return(tape->state->context, std::move(gradients), xs, unconnected, dx);
+    TF_ASSIGN_OR_RETURN(auto gradients, tensorflow_ext::Gradient(state, ys, xs, dys));
+    return tensorflow_ext::Return(state->context, std::move(gradients), xs, unconnected, dx);
   });
 }
 
 void TfExt_TapeJacobian(TfExt_Tape* tape, TFE_TensorHandle* y, TFE_TensorHandle* const* x, int nx,
                         TfExt_Unconnected unconnected, TF_Status* status, TFE_TensorHandle** dx) {
-  Guarded(status, [&]() -> absl::Status {
-    TF_RETURN_IF_ERROR(tensorflow_ext::CheckTape(tape));
+  OnTape(tape, status, [&](TapeState* state) -> absl::Status {
     TF_RETURN_IF_ERROR(tensorflow_ext::CheckResults(unconnected, nx, dx));
     TF_ASSIGN_OR_RETURN(const Handles ys, tensorflow_ext::ToHandles("y", &y, 1, false));
     TF_ASSIGN_OR_RETURN(const Handles xs, tensorflow_ext::ToHandles("x", x, nx, false));
-    TF_ASSIGN_OR_RETURN(auto jacobians, tensorflow_ext::Jacobian(tape->state.get(), ys[0], xs));
-    return tensorflow_ext::Return(tape->state->context, std::move(jacobians), xs, unconnected, dx);
+    TF_ASSIGN_OR_RETURN(auto jacobians, tensorflow_ext::Jacobian(state, ys[0], xs));
+    return tensorflow_ext::Return(state->context, std::move(jacobians), xs, unconnected, dx);
   });
 }
 
 void TfExt_TapeJvp(TfExt_Tape* tape, TFE_TensorHandle* const* y, int ny, TFE_TensorHandle* const* x,
                    int nx, TFE_TensorHandle* const* tangents, TfExt_Unconnected unconnected,
                    TF_Status* status, TFE_TensorHandle** derivatives) {
-  Guarded(status, [&]() -> absl::Status {
-    TF_RETURN_IF_ERROR(tensorflow_ext::CheckTape(tape));
+  OnTape(tape, status, [&](TapeState* state) -> absl::Status {
     TF_RETURN_IF_ERROR(tensorflow_ext::CheckResults(unconnected, ny, derivatives));
     TF_ASSIGN_OR_RETURN(const Handles ys, tensorflow_ext::ToHandles("y", y, ny, false));
     TF_ASSIGN_OR_RETURN(const Handles xs, tensorflow_ext::ToHandles("x", x, nx, false));
     TF_ASSIGN_OR_RETURN(const Handles directions,
                         tensorflow_ext::ToHandles("tangents", tangents, nx, false));
-    TF_ASSIGN_OR_RETURN(auto found, tensorflow_ext::Jvp(tape->state.get(), ys, xs, directions));
-    return tensorflow_ext::Return(tape->state->context, std::move(found), ys, unconnected,
-                                  derivatives);
+    TF_ASSIGN_OR_RETURN(auto found, tensorflow_ext::Jvp(state, ys, xs, directions));
+    return tensorflow_ext::Return(state->context, std::move(found), ys, unconnected, derivatives);
   });
 }
 

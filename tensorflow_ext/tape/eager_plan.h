@@ -67,8 +67,8 @@ struct EagerPlan {
 // In an asynchronous context the shapes of inputs are not waited for.
 //
 // Plans are kept for each op with its attributes and device, the shapes of inputs, and the values
-// of small integer inputs. An op that is met with too many of these gets a plan that asks for them
-// at run time. Thread-safe. Errors: kNotFound, the op has no gradient; otherwise those of its
+// of small integer inputs. If an op meets too many different ones, its plan computes them at run
+// time instead. Thread-safe. Errors: kNotFound, the op has no gradient; otherwise those of its
 // gradient.
 absl::StatusOr<std::shared_ptr<const EagerPlan>> FindEagerPlan(tensorflow::EagerOperation* op,
                                                                const std::vector<bool>& wanted);

@@ -154,8 +154,8 @@ class BackPropagation {
 
 absl::Status UsedUp() {
   return absl::FailedPreconditionError(
-      "The tape is used up: it gave its gradient. Make it with TFEXT_TAPE_PERSISTENT to ask for "
-      "more than one, or record anew after TfExt_TapeReset");
+      "The tape is used up: it gave its gradient. Make it persistent to ask for more than one, or "
+      "reset it to record anew");
 }
 
 absl::StatusOr<HandlePtr> ZerosLike(EagerContext* context, TensorHandle* x) {
@@ -165,8 +165,9 @@ absl::StatusOr<HandlePtr> ZerosLike(EagerContext* context, TensorHandle* x) {
   TensorShape shape;
   if (variable.size() != 1 || !variable[0].shape.AsTensorShape(&shape)) {
     return absl::InvalidArgumentError(
-        "x: zeros are requested for the handle of a variable whose type or shape is unknown; pass "
-        "TFEXT_UNCONNECTED_NONE");
+        "x: zeros are requested for a variable whose type or shape is unknown; make its handle "
+        "with "
+        "a shape, or ask for no zeros (in C, TFEXT_UNCONNECTED_NONE)");
   }
   return Zeros(context, "", variable[0].dtype, shape);
 }
@@ -270,8 +271,8 @@ absl::StatusOr<std::vector<HandlePtr>> Gradient(TapeState* tape, const Handles& 
       } else {
         return absl::FailedPreconditionError(
             absl::StrCat("x[", i,
-                         "] is no tensor that the tape watches. Watch it "
-                         "(TfExt_TapeWatch) before the ops run that lead to y"));
+                         "] is no tensor that the tape watches. Watch it before the ops run "
+                         "that lead to y"));
       }
     }
     for (TensorHandle* tensor : y) y_ids.push_back(recorder.Find(tensor));
@@ -313,8 +314,7 @@ absl::StatusOr<std::vector<HandlePtr>> Jacobian(TapeState* tape, TensorHandle* y
                                                 const Handles& x) {
   if (!tape->persistent) {
     return absl::FailedPreconditionError(
-        "A Jacobian takes a gradient for each element of y. Make the tape with "
-        "TFEXT_TAPE_PERSISTENT");
+        "A Jacobian takes a gradient for each element of y. Make the tape persistent");
   }
   TF_RETURN_IF_ERROR(CheckDifferentiable("y", {y}, false));
   EagerContext* const context = tape->context;

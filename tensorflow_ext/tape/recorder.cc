@@ -53,6 +53,11 @@ void (*notify_deleted)(const TensorHandle*);
 // True while this thread runs steps in place of an op. They are not recorded themselves.
 thread_local bool runs_forward = false;
 
+struct RunsForward {
+  RunsForward() { runs_forward = true; }
+  ~RunsForward() { runs_forward = false; }
+};
+
 absl::Status Execute(EagerOperation* op, Outputs outputs, int* num_outputs) {
   Recorder& recorder = Recorder::Get();
   if (!recorder.IsNeeded() || runs_forward) return execute(op, outputs, num_outputs);
@@ -295,16 +300,16 @@ absl::Status Recorder::ExecuteForward(const Watched& watched, bool waits, EagerC
   const EagerPlan& plan = *record->plan;
   const int most = *num_outputs;
   std::vector<std::vector<HandlePtr>> values;
-  runs_forward = true;
-  const absl::Status status = RunSteps(
-      context, plan.forward, {},
-      [&](const EagerSource& source) {
-        return source.kind == EagerSource::kInput ? inputs[source.index].get()
-                                                  : plan.constants[source.index].get();
-      },
-      &values);
-  runs_forward = false;
-  TF_RETURN_IF_ERROR(status);
+  {
+    const RunsForward unrecorded;
+    TF_RETURN_IF_ERROR(RunSteps(
+        context, plan.forward, {},
+        [&](const EagerSource& source) {
+          return source.kind == EagerSource::kInput ? inputs[source.index].get()
+                                                    : plan.constants[source.index].get();
+        },
+        &values));
+  }
   std::vector<AbstractTensorHandle*> all;
   for (const HandlePtr& value : values.back()) all.push_back(value.get());
   *num_outputs = plan.uses_upstream.size();

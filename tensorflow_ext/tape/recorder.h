@@ -4,9 +4,10 @@
 //
 // How it sees them: it replaces three virtual functions of TensorFlow's classes in the process
 // (virtual_functions.h): that which runs an op, that which copies a tensor to a device, and that
-// which says that a tensor is deleted. The other ways, as measured (one op of two floats):
-//   - A custom device (TFE_RegisterCustomDevice) makes each tensor one of the device's own, which
-//     the program must copy back to read, and runs each op twice through TFE_Execute.
+// which says that a tensor is deleted. The other ways:
+//   - A custom device (TFE_RegisterCustomDevice) makes each tensor one of the device's own, and
+//   each
+//     op that it is given runs as a second op below.
 //   - EagerOpRewriteRegistry sees an op before it runs, and never its outputs.
 
 #pragma once
@@ -25,7 +26,7 @@ namespace tensorflow_ext {
 
 // A tape. Guarded by the recorder's lock.
 struct TapeState {
-  // Null until the first op that names the tape (tape_ops.h), if an op made it.
+  // Null until the first op that names the tape, if an op made it (tape_ops.cc).
   tensorflow::EagerContext* context = nullptr;
   bool persistent = false;
   bool watches_variables = true;
@@ -37,6 +38,8 @@ struct TapeState {
 
 class Recorder {
  public:
+  using Handle = tensorflow::ImmediateExecutionTensorHandle;
+
   static Recorder& Get();
 
   // Starts to see eager ops, at the first call. kFailedPrecondition if that is not possible.
@@ -56,9 +59,9 @@ class Recorder {
     return body(&removed);
   }
 
-  // With the lock: the id of a tensor, 0 if it has none, and with a new one if need be.
-  using Handle = tensorflow::ImmediateExecutionTensorHandle;
+  // With the lock: the id of a tensor, 0 if it has none.
   TensorId Find(const Handle* handle) const;
+  // The same, with a new id if it has none.
   TensorId FindOrName(const Handle* handle);
 
   // Runs an op, and records it if a tape watches one of its inputs.

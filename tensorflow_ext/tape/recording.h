@@ -3,8 +3,8 @@
 // The records of one tape. Not thread-safe: Recorder has the lock.
 //
 // TensorFlow's tensorflow/c/eager/tape.h does the same for Python. It is not used here, because it
-// frees a chain of ops by recursion, which ends the process where a thread has a small stack (Java:
-// 1 MB, some 9,000 ops), and because it keeps every output that a gradient needs until the end.
+// frees a chain of ops by recursion, which ends the process if the chain is long and the thread's
+// stack small, and because it keeps every output that a gradient needs until the end.
 
 #pragma once
 

@@ -18,15 +18,15 @@ absl::Status RunOp(tensorflow::EagerContext* context, const tensorflow::AttrBuil
                    const std::string& device, const std::vector<tensorflow::TensorHandle*>& inputs,
                    int num_outputs, std::vector<HandlePtr>* outputs);
 
-// Runs an op with one output. `attrs` are the op's types and the like.
+// Runs an op with one output.
 absl::StatusOr<HandlePtr> RunOp(
     tensorflow::EagerContext* context, const char* op, const std::string& device,
     const std::vector<tensorflow::TensorHandle*>& inputs,
     const std::vector<std::pair<const char*, tensorflow::AttrValue>>& attrs);
 
-// Runs steps in order. `find` gives the tensors that are no outputs of steps. `needed`: whether to
-// run each step; empty means all. The outputs of step i are in (*values)[i], unless a later step of
-// those was the last to use them.
+// Runs steps in order. `find` gives the tensors that are no outputs of steps. `needed`: true for
+// the steps to run; empty means all. (*values)[i] receives the outputs of step i, and loses them
+// after the last step that uses them.
 absl::Status RunSteps(tensorflow::EagerContext* context, const std::vector<EagerStep>& steps,
                       const std::vector<bool>& needed,
                       const std::function<tensorflow::TensorHandle*(const EagerSource&)>& find,

@@ -37,9 +37,13 @@ Makes a gradient tape, which records the eager ops that run on what it watches.
 The ops of tapes are for languages that run ops by name (tape.h has the C functions, and says what a
 tape does). They work in eager mode only.
 
+A tape belongs to the eager context and to the thread of the next op that names it. So run such an
+op immediately (`TfExt>TapeControl` with the action 'resume' does nothing else). In an asynchronous
+context, read the number first.
+
 tape: A scalar, which names the tape for the other ops.
 persistent: Whether the tape gives more than one gradient.
-watch_variables: Whether the tape also watches each variable that the thread reads which runs this op.
+watch_variables: Whether the tape also watches each variable that its thread reads.
 )doc");
 
 REGISTER_OP("TfExt>TapeWatch")
@@ -239,8 +243,13 @@ class TapeOp {
                        "; expected the output of TfExt>NewTape, and that it is not deleted"));
     }
     tape_ = found->second;
-    // The first op of a process ran before the recorder did, in a kernel that sees no context.
-    if (tape_->context == nullptr) tape_->context = &op_.EagerContext();
+    // The recorder saw no op TfExt>NewTape while there was no other tape: it ran in a kernel, which
+    // knows no context and may run in another thread.
+    Recorder::Get().Locked([&](auto*) {
+      if (tape_->context != nullptr) return;
+      tape_->context = &op_.EagerContext();
+      tape_->thread = std::this_thread::get_id();
+    });
     if (tape_->context == &op_.EagerContext()) return absl::OkStatus();
     return absl::InvalidArgumentError(
         absl::StrCat(op_.Name(), ": the tape belongs to another eager context"));
@@ -298,7 +307,7 @@ class TapeOp {
   std::shared_ptr<TapeState> tape_;
 };
 
-// Runs while the recorder does not yet, and in graphs.
+// Runs while there is no other tape, and in graphs.
 class NewTapeKernel : public OpKernel {
  public:
   explicit NewTapeKernel(OpKernelConstruction* construction) : OpKernel(construction) {

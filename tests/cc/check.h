@@ -18,6 +18,12 @@ inline void Check(bool ok, const std::string& what) {
   std::fprintf(stderr, "wrong: %s\n", what.c_str());
 }
 
+// The same for an absl::Status.
+template <typename Status>
+void CheckOk(const Status& status) {
+  Check(status.ok(), status.ToString());
+}
+
 inline int ExitStatus() {
   std::fprintf(stderr, "%d failures\n", failures);
   return failures == 0 ? 0 : 1;

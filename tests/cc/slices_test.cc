@@ -26,8 +26,6 @@ using tensorflow::Scope;
 using tensorflow::Tensor;
 using Outputs = std::vector<Output>;
 
-void CheckOk(const absl::Status& status) { Check(status.ok(), status.ToString()); }
-
 // Rows 2, 0 and 2 of a table of 4 rows, times a matrix; and the gradients by both.
 struct Lookup {
   Lookup() {

@@ -3,14 +3,16 @@
 
 import ctypes
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import c_tensors
 import numpy as np
+import tensorflow as tf
 from c_client import Client
 from tensorflow.core.framework import attr_value_pb2, function_pb2
 
+DOUBLE = 2
 PERSISTENT, NO_VARIABLES = 1, 2
 NONE, ZEROS = 0, 1
 
@@ -119,6 +121,16 @@ class Context:
         tensors = [Tensor(self, result) for result in results[: count.value]]
         return tensors[0] if outputs == 1 else tensors
 
+    def variable(self, name: str, value: np.ndarray) -> Tensor:
+        """The handle of a variable of doubles."""
+        shape = attr_value_pb2.AttrValue(shape=tf.TensorShape(value.shape).as_proto())
+        handle = self.run("VarHandleOp", dtype=dtype(DOUBLE), shape=shape, shared_name=name)
+        self.run("AssignVariableOp", handle, self.tensor(value), outputs=0)
+        return handle
+
+    def read(self, handle: Tensor) -> Tensor:
+        return self.run("ReadVariableOp", handle, dtype=dtype(DOUBLE))
+
     def add_function(self, definition: function_pb2.FunctionDef) -> None:
         proto = definition.SerializeToString()
         self.checked("TFE_ContextAddFunctionDef", self.context, proto, ctypes.c_size_t(len(proto)))
@@ -198,6 +210,32 @@ class Tape:
     def _call(self, name: str, *arguments: object) -> None:
         with self._context._client.status() as status:
             getattr(self._c, name)(self.tape, *arguments, status)
+
+
+def check_two_orders(
+    context: Context,
+    run: Callable[[Tensor], Tensor],
+    function: Callable[[tf.Tensor], tf.Tensor],
+    value: np.ndarray,
+) -> None:
+    """Compares y = run(x), its gradient, and the gradient of that with Python's tapes."""
+    x = context.tensor(value)
+    second, first = Tape(context, x), Tape(context, x)
+    y = run(x)
+    gradient = first.gradient(y, x, context.tensor(value + 1))
+    of_gradient = second.gradient(gradient, x)
+
+    expected_x = tf.constant(value)
+    with tf.GradientTape() as outer:
+        outer.watch(expected_x)
+        with tf.GradientTape() as inner:
+            inner.watch(expected_x)
+            expected_y = function(expected_x)
+        expected = inner.gradient(expected_y, expected_x, tf.constant(value + 1))
+    np.testing.assert_allclose(y.numpy(), expected_y, rtol=1e-14)
+    np.testing.assert_allclose(gradient.numpy(), expected, rtol=1e-13)
+    expected = outer.gradient(expected, expected_x)
+    np.testing.assert_allclose(of_gradient.numpy(), expected, rtol=1e-12)
 
 
 def in_thread(body: Any) -> Any:

@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from c_client import Client, ClientError, tensorflow_dir
-from eager_client import Context, Tape, Tensor, dtype
-from tensorflow.core.framework import attr_value_pb2
+from eager_client import Context, Tape, Tensor, check_two_orders
 
 from tensorflow_ext._runtime import _library
 
-DOUBLE = 2
 X = np.array([0.3, -0.7, 2.0])
 CLIENT = Client(tensorflow_dir(), _library.PATH)
 SPEC = tf.TensorSpec([3], tf.float64)
@@ -64,33 +62,8 @@ def inner(x: tf.Tensor) -> tf.Tensor:
 
 @pytest.mark.parametrize("function", [loop, branch, case, mapped, text, inner])
 def test_functions(context: Context, function: Callable[[tf.Tensor], tf.Tensor]) -> None:
-    x = context.tensor(X)
-    second = Tape(context, x)
-    first = Tape(context, x)
-    y = context.run(added(context, function, SPEC), x)
-    upstream = context.tensor(X + 1)
-    gradient = first.gradient(y, x, upstream)
-    of_gradient = second.gradient(gradient, x)
-
-    expected_x = tf.constant(X)
-    with tf.GradientTape() as outer:
-        outer.watch(expected_x)
-        with tf.GradientTape() as taped:
-            taped.watch(expected_x)
-            expected_y = tf.function(function)(expected_x)
-        expected = taped.gradient(expected_y, expected_x, tf.constant(X + 1))
-    np.testing.assert_allclose(y.numpy(), expected_y, rtol=1e-14)
-    np.testing.assert_allclose(gradient.numpy(), expected, rtol=1e-13)
-    np.testing.assert_allclose(
-        of_gradient.numpy(), outer.gradient(expected, expected_x), rtol=1e-12
-    )
-
-
-def variable(context: Context, name: str, value: np.ndarray, dtype_: int = DOUBLE) -> Tensor:
-    shape = attr_value_pb2.AttrValue(shape=tf.TensorShape(value.shape).as_proto())
-    handle = context.run("VarHandleOp", dtype=dtype(dtype_), shape=shape, shared_name=name)
-    context.run("AssignVariableOp", handle, context.tensor(value), outputs=0)
-    return handle
+    name = added(context, function, SPEC)
+    check_two_orders(context, lambda x: context.run(name, x), tf.function(function), X)
 
 
 def updated(x: tf.Tensor, handle: tf.Tensor) -> tf.Tensor:
@@ -119,7 +92,7 @@ def test_what_another_run_would_not_give(
     context: Context, function: Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
 ) -> None:
     """y is linear in x and in the variable, so x dy/dx = v dy/dv = y for the same draws."""
-    x, v = context.tensor(X), variable(context, function.__name__, X + 3)
+    x, v = context.tensor(X), context.variable(function.__name__, X + 3)
     name = added(context, function, SPEC, tf.TensorSpec([], tf.resource))
     tape = Tape(context, x, v)
     y = context.run(name, x, v)
@@ -128,7 +101,7 @@ def test_what_another_run_would_not_give(
     assert dv is not None
     np.testing.assert_allclose(X * dx.numpy(), y.numpy(), rtol=1e-13)
     np.testing.assert_allclose((X + 3) * dv.numpy(), y.numpy(), rtol=1e-13)
-    read = context.run("ReadVariableOp", v, dtype=dtype(DOUBLE)).numpy()
+    read = context.read(v).numpy()
     np.testing.assert_allclose(read, 2 * X + 3 if function is updated else X + 3, rtol=1e-15)
 
 

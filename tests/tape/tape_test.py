@@ -10,12 +10,21 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from c_client import Client, ClientError, tensorflow_dir
-from eager_client import NO_VARIABLES, PERSISTENT, ZEROS, Context, Tape, Tensor, dtype, in_thread
-from tensorflow.core.framework import attr_value_pb2
+from eager_client import (
+    DOUBLE,
+    NO_VARIABLES,
+    PERSISTENT,
+    ZEROS,
+    Context,
+    Tape,
+    Tensor,
+    check_two_orders,
+    dtype,
+    in_thread,
+)
 
 from tensorflow_ext._runtime import _library
 
-FLOAT, DOUBLE, INT32 = 1, 2, 3
 X = np.array([[0.3, -0.7, 2.0], [1.5, 0.1, -0.4]])
 CLIENT = Client(tensorflow_dir(), _library.PATH)
 
@@ -29,36 +38,12 @@ def values(tensors: list[Tensor | None]) -> list[np.ndarray | None]:
     return [None if tensor is None else tensor.numpy() for tensor in tensors]
 
 
-def variable(context: Context, name: str, value: np.ndarray) -> Tensor:
-    shape = attr_value_pb2.AttrValue(shape=tf.TensorShape(value.shape).as_proto())
-    handle = context.run("VarHandleOp", dtype=dtype(DOUBLE), shape=shape, shared_name=name)
-    context.run("AssignVariableOp", handle, context.tensor(value), outputs=0)
-    return handle
-
-
-def read(context: Context, handle: Tensor) -> Tensor:
-    return context.run("ReadVariableOp", handle, dtype=dtype(DOUBLE))
-
-
 def test_first_and_second_order(context: Context) -> None:
-    x = context.tensor(X)
-    second = Tape(context, x)
-    first = Tape(context, x)
-    y = context.run("Mul", context.run("Tanh", x), x)
-    upstream = context.tensor(X + 1)
-    gradient = first.gradient(y, x, upstream)
-    of_gradient = second.gradient(gradient, x)
-
-    expected_x = tf.constant(X)
-    with tf.GradientTape() as outer:
-        outer.watch(expected_x)
-        with tf.GradientTape() as inner:
-            inner.watch(expected_x)
-            expected_y = tf.tanh(expected_x) * expected_x
-        expected = inner.gradient(expected_y, expected_x, tf.constant(X + 1))
-    np.testing.assert_allclose(gradient.numpy(), expected, rtol=1e-14)
-    np.testing.assert_allclose(
-        of_gradient.numpy(), outer.gradient(expected, expected_x), rtol=1e-14
+    check_two_orders(
+        context,
+        lambda x: context.run("Mul", context.run("Tanh", x), x),
+        lambda x: tf.tanh(x) * x,
+        X,
     )
 
 
@@ -107,7 +92,7 @@ def test_an_op_with_integer_outputs_alone(context: Context) -> None:
 @pytest.mark.parametrize("unconnected", [0, ZEROS])
 def test_unconnected(context: Context, unconnected: int) -> None:
     x, z = context.tensor(X), context.tensor(X[0])
-    v = variable(context, "unread", X)
+    v = context.variable("unread", X)
     tape = Tape(context, x, z)
     y = context.run("Tanh", context.run("StopGradient", x))
     found = values(tape.gradients([y], [x, z, v], unconnected=unconnected))
@@ -120,30 +105,30 @@ def test_unconnected(context: Context, unconnected: int) -> None:
 
 def test_variables(context: Context) -> None:
     """Read twice, gathered, written between; by the handle."""
-    v, w = variable(context, "v", X[0]), variable(context, "w", X)
+    v, w = context.variable("v", X[0]), context.variable("w", X)
     tape = Tape(context, options=PERSISTENT)
-    before = read(context, v)
+    before = context.read(v)
     context.run("AssignVariableOp", v, context.tensor(X[1]), outputs=0)
     rows = context.run("ResourceGather", w, context.tensor(np.int32([1, 1])), dtype=dtype(DOUBLE))
-    y = context.run("Mul", context.run("Mul", before, read(context, v)), rows)
+    y = context.run("Mul", context.run("Mul", before, context.read(v)), rows)
     dv, dw = values(tape.gradients([y], [v, w]))
     np.testing.assert_allclose(dv, 2 * X[1] * (X[0] + X[1]), rtol=1e-14)
     np.testing.assert_allclose(dw, [np.zeros(3), 2 * X[0] * X[1]], rtol=1e-14)
 
 
 def test_which_variables_are_watched(context: Context) -> None:
-    v = variable(context, "watched", X)
+    v = context.variable("watched", X)
     none = Tape(context, options=NO_VARIABLES)
     asked = Tape(context, v, options=NO_VARIABLES)
     by_itself = Tape(context)
-    y = context.run("Tanh", read(context, v))
+    y = context.run("Tanh", context.read(v))
     assert none.gradients([y], [v]) == [None]
     expected = 1 - np.tanh(X) ** 2
     np.testing.assert_allclose(asked.gradient(y, v).numpy(), expected, rtol=1e-14)
     np.testing.assert_allclose(by_itself.gradient(y, v).numpy(), expected, rtol=1e-14)
     # Another thread's variables are its own, but tensors that are watched are everyone's.
     tape = Tape(context)
-    y = in_thread(lambda: context.run("Tanh", read(context, v)))
+    y = in_thread(lambda: context.run("Tanh", context.read(v)))
     assert tape.gradients([y], [v]) == [None]
     x = context.tensor(X)
     tape = Tape(context, x)
@@ -191,7 +176,7 @@ def test_jacobian_and_jvp(context: Context) -> None:
     (derivative,) = values(tape.jvp([y], [x, z], tangents))
     along = np.einsum("ijkl,kl->ij", expected[0], X - 1) + np.einsum("ijk,k->ij", expected[1], X[1])
     np.testing.assert_allclose(derivative, along, rtol=1e-13)
-    with pytest.raises(ClientError, match="Make the tape with TFEXT_TAPE_PERSISTENT"):
+    with pytest.raises(ClientError, match="Make the tape persistent"):
         Tape(context, x).jacobian(y, [x])
 
 
@@ -275,10 +260,10 @@ def test_a_long_chain(context: Context) -> None:
 def test_asynchronous() -> None:
     context = Context(CLIENT, asynchronous=True)
     x = context.tensor(X)
-    v = variable(context, "asynchronous", X)
+    v = context.variable("asynchronous", X)
     second = Tape(context, x, v)
     first = Tape(context, x, v)
-    y = context.run("Mul", context.run("Tanh", x), read(context, v))
+    y = context.run("Mul", context.run("Tanh", x), context.read(v))
     dx, dv = first.gradients([y], [x, v])
     assert dx is not None
     assert dv is not None

@@ -94,6 +94,12 @@ def test_unwritable_paths(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[
     assert len(refused.splitlines()) == 1
 
 
+def test_a_tape_only_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    for options, expected in ([], False), (["--eager"], True):
+        assert main(["wrappers", "--rust", *options]) == 0
+        assert ("pub struct GradientTape" in capsys.readouterr().out) is expected
+
+
 def test_a_keyword_in_a_namespace(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["wrappers", "--cxx", "--name", "new.scope"]) == 0
     assert "namespace new_::scope::ops {" in capsys.readouterr().out
@@ -110,6 +116,9 @@ def test_refuses(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> 
     text = tmp_path / "text.so"
     text.write_text("no library")
     assert f"--library {text}: " in _refused(capsys, "--cxx", "--library", str(text))
+    for options in (["--java"], ["--rust", "--library", str(text)]):
+        refused = _refused(capsys, "--eager", *options)
+        assert "--eager: expected --rust and no --library" in refused
     own = _refused(capsys, "--cxx", "--library", str(_library.PATH))
     assert "it adds no ops" in own
     for options in ([], ["--cxx", "--fortran"]):

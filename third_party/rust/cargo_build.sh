@@ -58,7 +58,9 @@ rustc-link-lib = [
 ]
 CONFIG
   PATH=$FOUND/toolchain/bin:$PATH
-  (cd "$WORKSPACE" && cargo build --frozen --quiet --target-dir target "$@")
+  # All packages share one build of the crate, so it has the features that any of them asks for.
+  (cd "$WORKSPACE" && cargo build --frozen --quiet --target-dir target \
+    --features=tensorflow/eager "$@")
 }
 
 if [[ $WHAT == dependencies ]]; then

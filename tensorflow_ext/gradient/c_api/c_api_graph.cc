@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <mutex>
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "tensorflow/c/c_api_internal.h"
 #include "tensorflow_ext/gradient/bridge/client_registry.h"
 #include "tensorflow_ext/gradient/c_api.h"
@@ -53,12 +51,7 @@ void TfExt_AddGradients(TF_Graph* graph, const char* prefix, TF_Output* y, int n
                        graph == nullptr ? "NULL" : "a graph", ", ", ny, " and ",
                        dy == nullptr ? "NULL" : "an array"));
     }
-    if (unconnected != TFEXT_UNCONNECTED_NONE && unconnected != TFEXT_UNCONNECTED_ZEROS) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("unconnected: expected TFEXT_UNCONNECTED_NONE or "
-                       "TFEXT_UNCONNECTED_ZEROS, got ",
-                       static_cast<int>(unconnected)));
-    }
+    TF_RETURN_IF_ERROR(tensorflow_ext::CheckUnconnected(unconnected));
     tensorflow_ext::HandOverNew();
     TF_ASSIGN_OR_RETURN(const auto ys, OutputTensors(graph, "y", y, ny));
     TF_ASSIGN_OR_RETURN(const auto xs, OutputTensors(graph, "x", x, nx));
@@ -91,10 +84,9 @@ void TfExt_InlineCallsOfGraphDef(const void* graph_def, size_t graph_def_length,
   tensorflow_ext::Guarded(status, [&]() -> absl::Status {
     TF_RETURN_IF_ERROR(tensorflow_ext::CheckEmpty(nodes));
     TF_RETURN_IF_ERROR(tensorflow_ext::CheckEmpty(inlined));
-    const std::vector<std::string> tensors =
-        absl::StrSplit(outputs == nullptr ? "" : outputs, '\n', absl::SkipEmpty());
-    TF_ASSIGN_OR_RETURN(const auto copy,
-                        tensorflow_ext::CopyInlined(graph_def, graph_def_length, tensors));
+    TF_ASSIGN_OR_RETURN(
+        const auto copy,
+        tensorflow_ext::CopyInlined(graph_def, graph_def_length, tensorflow_ext::Lines(outputs)));
     TF_RETURN_IF_ERROR(tensorflow_ext::Write(copy.nodes.SerializeAsString(), nodes));
     return tensorflow_ext::Write(absl::StrJoin(copy.tensors, "\n"), inlined);
   });

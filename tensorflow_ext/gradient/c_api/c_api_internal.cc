@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "tensorflow/core/platform/errors.h"
 #include "tensorflow_ext/base/parse_message.h"
 
@@ -29,6 +30,26 @@ absl::Status CheckEmpty(const TF_Buffer* buffer) {
   return absl::InvalidArgumentError(absl::StrCat("The buffer to write to is ",
                                                  buffer == nullptr ? "NULL" : "not empty",
                                                  "; make it with TF_NewBuffer"));
+}
+
+absl::Status CheckArray(const char* name, const void* array, int n) {
+  if (n == 0 || (n > 0 && array != nullptr)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, ": expected an array of tensors and its length, got ",
+                   array == nullptr ? "NULL" : "an array", " and ", n));
+}
+
+absl::Status CheckUnconnected(TfExt_Unconnected unconnected) {
+  if (unconnected == TFEXT_UNCONNECTED_NONE || unconnected == TFEXT_UNCONNECTED_ZEROS) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("unconnected: expected TFEXT_UNCONNECTED_NONE or TFEXT_UNCONNECTED_ZEROS, got ",
+                   static_cast<int>(unconnected)));
+}
+
+std::vector<std::string> Lines(const char* text) {
+  return absl::StrSplit(text == nullptr ? "" : text, '\n', absl::SkipEmpty());
 }
 
 absl::Status Write(const std::string& bytes, TF_Buffer* buffer) {

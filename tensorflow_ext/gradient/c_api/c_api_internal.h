@@ -7,11 +7,13 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "tensorflow/c/tf_buffer.h"
 #include "tensorflow/c/tf_status.h"
 #include "tensorflow/core/framework/node_def.pb.h"
+#include "tensorflow_ext/gradient/c_api.h"
 
 namespace tensorflow_ext {
 
@@ -30,6 +32,14 @@ absl::Status ParseNodeDef(const void* bytes, size_t length, tensorflow::NodeDef*
 
 // Refuses a buffer that Write cannot write to.
 absl::Status CheckEmpty(const TF_Buffer* buffer);
+
+// Refuses an array argument `name` that cannot have `n` elements.
+absl::Status CheckArray(const char* name, const void* array, int n);
+
+absl::Status CheckUnconnected(TfExt_Unconnected unconnected);
+
+// The lines that are not empty. NULL has none.
+std::vector<std::string> Lines(const char* text);
 
 // Gives `bytes` to `buffer`, which must be empty.
 absl::Status Write(const std::string& bytes, TF_Buffer* buffer);

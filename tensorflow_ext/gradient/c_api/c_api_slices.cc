@@ -10,7 +10,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "tensorflow/c/c_api_internal.h"
 #include "tensorflow_ext/gradient/c_api.h"
 #include "tensorflow_ext/gradient/c_api/c_api_internal.h"
@@ -109,10 +108,9 @@ void TfExt_SliceGradientsOfGraphDef(const void* graph_def, size_t graph_def_leng
     TF_RETURN_IF_ERROR(tensorflow_ext::CheckEmpty(nodes));
     TF_RETURN_IF_ERROR(tensorflow_ext::CheckEmpty(sliced));
     TF_ASSIGN_OR_RETURN(const bool sum_repeated, tensorflow_ext::SumsRepeated(repeated));
-    const std::vector<std::string> tensors =
-        absl::StrSplit(gradients == nullptr ? "" : gradients, '\n', absl::SkipEmpty());
     TF_ASSIGN_OR_RETURN(const auto found, tensorflow_ext::SliceGradients(
-                                              graph_def, graph_def_length, tensors, sum_repeated));
+                                              graph_def, graph_def_length,
+                                              tensorflow_ext::Lines(gradients), sum_repeated));
     std::vector<std::string> lines;
     for (const auto& one : found.gradients) {
       lines.push_back(

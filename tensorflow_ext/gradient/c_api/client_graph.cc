@@ -38,11 +38,7 @@ std::mutex& OneRewriteAtATime() {
 
 absl::StatusOr<std::vector<OutputTensor>> OutputTensors(TF_Graph* graph, const char* name,
                                                         const TF_Output* tensors, int n) {
-  if (n < 0 || (n > 0 && tensors == nullptr)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, ": expected an array of tensors and its length, got ",
-                     tensors == nullptr ? "NULL" : "an array", " and ", n));
-  }
+  TF_RETURN_IF_ERROR(CheckArray(name, tensors, n));
   std::vector<OutputTensor> result;
   tensorflow::mutex_lock lock(graph->mu);
   for (int k = 0; k < n; ++k) {

@@ -40,6 +40,11 @@ NameAttrList Named(const std::string& function) {
   return named;
 }
 
+void NameByContent(const std::string& name, FunctionDef* function) {
+  function->mutable_signature()->set_name(
+      absl::StrCat(name, "_", absl::Hex(tensorflow::FunctionDefHash(*function), absl::kZeroPad16)));
+}
+
 absl::StatusOr<FunctionDef> ToFunctionWithEffects(const Graph& graph, const std::string& name) {
   bool is_stateful = false;
   const auto control_output = [&is_stateful](const Node* node) -> std::optional<std::string> {
@@ -120,8 +125,7 @@ absl::StatusOr<NameAttrList> FunctionBuilder::Finish(const std::string& name,
   }
   TF_RETURN_IF_ERROR(status_);
   TF_ASSIGN_OR_RETURN(FunctionDef function, ToFunctionWithEffects(graph_, name));
-  function.mutable_signature()->set_name(
-      absl::StrCat(name, "_", absl::Hex(tensorflow::FunctionDefHash(function), absl::kZeroPad16)));
+  NameByContent(name, &function);
   const NameAttrList made = Named(function.signature().name());
   tensorflow::FunctionDefLibrary library;
   *library.add_function() = std::move(function);

@@ -27,6 +27,9 @@ tensorflow::Tensor ScalarInt(int value);
 // A function without attributes.
 tensorflow::NameAttrList Named(const std::string& function);
 
+// Names the function `name` and a fingerprint of its content.
+void NameByContent(const std::string& name, tensorflow::FunctionDef* function);
+
 // The function `name` with the body `graph`. Its effects happen even if no result needs them.
 absl::StatusOr<tensorflow::FunctionDef> ToFunctionWithEffects(const tensorflow::Graph& graph,
                                                               const std::string& name);

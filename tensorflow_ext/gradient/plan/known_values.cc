@@ -6,6 +6,7 @@
 #include <numeric>
 #include <string>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/framework/types.h"
@@ -124,22 +125,17 @@ Known TakenSizes(const Step& step, const std::vector<Known>& inputs) {
   return shape.dim_size(0) == kUnknown ? Known() : Scalar(shape.dim_size(0), type);
 }
 
-// True if the value is known and all its elements are 0.
-bool IsZero(const Known& known) {
-  if (!known.value || known.value->dtype() == tensorflow::DT_STRING) return false;
-  const absl::string_view bytes = known.value->tensor_data();
-  return std::all_of(bytes.begin(), bytes.end(), [](char byte) { return byte == 0; });
-}
+bool IsKnownZero(const Known& known) { return known.value && IsZero(*known.value); }
 
 // Results that do not depend on the unknown inputs: 0 modulo a number, such as an unknown rank, and
 // a part of a vector without elements.
 Known Certain(const Step& step, const std::vector<Known>& inputs) {
   const std::string& op = step.node.op();
-  if (op == "FloorMod" && IsZero(inputs[0]) && inputs[0].value->dims() == 0 &&
+  if (op == "FloorMod" && IsKnownZero(inputs[0]) && inputs[0].value->dims() == 0 &&
       inputs[1].shape.dims() == 0) {
     return inputs[0];
   }
-  if (op == "Slice" && IsZero(inputs[2]) && inputs[2].value->NumElements() == 1) {
+  if (op == "Slice" && IsKnownZero(inputs[2]) && inputs[2].value->NumElements() == 1) {
     const DataType type = TypeAttribute(step, "T");
     if (type == DT_INT32 || type == DT_INT64) return KnownValue(Integers({}, type));
   }
@@ -226,6 +222,11 @@ std::optional<Tensor> SmallConstant(const NodeDef& node) {
   Tensor tensor;
   if (!tensor.FromProto(proto)) return std::nullopt;
   return tensor;
+}
+
+bool IsZero(const Tensor& value) {
+  return value.dtype() != tensorflow::DT_STRING &&
+         absl::c_all_of(value.tensor_data(), [](char byte) { return byte == 0; });
 }
 
 bool NeedsShapes(const std::string& op) {

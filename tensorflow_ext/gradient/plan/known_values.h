@@ -31,6 +31,9 @@ Known KnownValue(const tensorflow::Tensor& value);
 // The value of `node` if it is a Const of few elements.
 std::optional<tensorflow::Tensor> SmallConstant(const tensorflow::NodeDef& node);
 
+// True if all elements, of any type but string, are 0.
+bool IsZero(const tensorflow::Tensor& value);
+
 // True if KnownOutputs and EqualInput can use the shapes of the op's inputs, and sizes among them.
 // Otherwise they need the values of all inputs.
 bool NeedsShapes(const std::string& op);

@@ -15,6 +15,7 @@
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/graph/algorithm.h"
 #include "tensorflow/core/graph/node_builder.h"
+#include "tensorflow_ext/gradient/functions/function_builder.h"
 
 namespace tensorflow_ext {
 
@@ -126,8 +127,7 @@ absl::StatusOr<FunctionDef> SlicedFunction::ToFunction() const {
   *function.mutable_arg_attr() = definition_.arg_attr();
   *function.mutable_resource_arg_unique_id() = definition_.resource_arg_unique_id();
   function.mutable_signature()->set_is_stateful(definition_.signature().is_stateful());
-  function.mutable_signature()->set_name(
-      absl::StrCat(name, "_", absl::Hex(tensorflow::FunctionDefHash(function), absl::kZeroPad16)));
+  NameByContent(name, &function);
   return function;
 }
 

@@ -102,8 +102,7 @@ Node* ReshapedScatter(const Node& reshape) {
 
 bool IsZeroScalar(const OutputTensor& tensor) {
   const std::optional<Tensor> value = SmallConstant(tensor.node->def());
-  return value && value->dims() == 0 &&
-         absl::c_all_of(value->tensor_data(), [](const char byte) { return byte == 0; });
+  return value && value->dims() == 0 && IsZero(*value);
 }
 
 bool IsZeros(const Node& node) {

@@ -60,9 +60,9 @@ std::string Described(const tensorflow::Node& node);
 // The tensor that is input `i` of a node.
 tensorflow::OutputTensor InputOf(const tensorflow::Node& node, int i);
 
-// Takes the sum apart that makes `gradient`. `find_result` gives the terms that the functions of a
-// call have in common, for a call and one of its outputs: only whether they are dense, and the type
-// of the indices.
+// Takes the sum apart that makes `gradient`. `find_result` looks into the functions of a call,
+// given one of its outputs. It says why that output is dense, if it is, and which type its indices
+// have.
 absl::StatusOr<Terms> FindTerms(
     const tensorflow::OutputTensor& gradient,
     const std::function<absl::StatusOr<Terms>(const tensorflow::OutputTensor&)>& find_result);

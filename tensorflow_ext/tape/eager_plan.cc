@@ -171,7 +171,10 @@ Signature SignatureOf(const std::vector<EagerInput>& inputs, const std::vector<b
     signature.push_back(input.shape.dims() * 4 + (input.value ? 2 : 0) + wanted[i]);
     signature.push_back(input.held_type);
     signature.push_back(input.held_shape.dims());
-    for (const auto& size : input.held_shape) signature.push_back(size.size);
+    // An unknown rank is -1, so no iterator: it would not end.
+    for (int d = 0; d < input.held_shape.dims(); ++d) {
+      signature.push_back(input.held_shape.dim_size(d));
+    }
     for (int d = 0; d < input.shape.dims(); ++d) signature.push_back(input.shape.dim_size(d));
     if (!input.value) continue;
     const absl::string_view bytes = input.value->tensor_data();

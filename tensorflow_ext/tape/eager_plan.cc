@@ -164,8 +164,9 @@ std::vector<EagerInput> WhatIsKnown(const EagerOperation& op, int level, bool ha
   return inputs;
 }
 
-Signature SignatureOf(const std::vector<EagerInput>& inputs, const std::vector<bool>& wanted) {
-  Signature signature;
+Signature SignatureOf(const std::vector<EagerInput>& inputs, const std::vector<bool>& wanted,
+                      int orders) {
+  Signature signature = {orders};
   for (size_t i = 0; i < inputs.size(); ++i) {
     const EagerInput& input = inputs[i];
     signature.push_back(input.shape.dims() * 4 + (input.value ? 2 : 0) + wanted[i]);
@@ -190,8 +191,10 @@ Signature SignatureOf(const std::vector<EagerInput>& inputs, const std::vector<b
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const EagerPlan>> FindEagerPlan(EagerOperation* op,
-                                                               const std::vector<bool>& wanted) {
+                                                               const std::vector<bool>& wanted,
+                                                               int orders) {
   const bool has_functions = HasFunctions(*op);
+  if (!has_functions) orders = 1;  // Only calls return more for their gradients.
   EagerContext* const context = &op->EagerContext();
   const Key key{op->MutableAttrs()->CacheKey(op->DeviceName()), has_functions ? context : nullptr};
   tensorflow::core::RefCountPtr<tensorflow::FunctionRecord> function;
@@ -204,7 +207,7 @@ absl::StatusOr<std::shared_ptr<const EagerPlan>> FindEagerPlan(EagerOperation* o
     if (found != cache.ops.end()) level = found->second->level;
   }
   const std::vector<EagerInput> inputs = WhatIsKnown(*op, level, has_functions);
-  const Signature signature = SignatureOf(inputs, wanted);
+  const Signature signature = SignatureOf(inputs, wanted, orders);
   {
     const std::lock_guard<std::mutex> lock(cache.mutex);
     std::unique_ptr<PlansOfOp>& of_op = cache.ops[key];
@@ -218,13 +221,15 @@ absl::StatusOr<std::shared_ptr<const EagerPlan>> FindEagerPlan(EagerOperation* o
   HandOverNew();
   NodeDef forward = ToNodeDef(op);
   if (op->is_function()) TF_RETURN_IF_ERROR(ToCall(*op, inputs, &forward));
-  auto made = MakeEagerPlan(context, forward, inputs, has_functions, wanted);
+  auto made = MakeEagerPlan(context, forward, inputs, has_functions, wanted, orders);
   if (!made.ok() && !absl::IsNotFound(made.status())) {
     // Some shape functions refuse what kernels take: those of Range, RFFTND, TensorArrayReadV3.
-    auto again = MakeEagerPlan(context, forward, WhatIsKnown(*op, 0, has_functions), has_functions, wanted);
+    auto again = MakeEagerPlan(context, forward, WhatIsKnown(*op, 0, has_functions), has_functions,
+                               wanted, orders);
     if (again.ok()) made = std::move(again);
   }
-  TF_ASSIGN_OR_RETURN(std::shared_ptr<const EagerPlan> plan, std::move(made));
+  if (!made.ok()) return made.status();
+  const std::shared_ptr<const EagerPlan> plan = *made;
   const std::lock_guard<std::mutex> lock(cache.mutex);
   const auto of_op = cache.ops.find(key);
   if (of_op != cache.ops.end()) {

@@ -53,6 +53,20 @@ absl::StatusOr<HandlePtr> Zeros(EagerContext* context, const std::string& device
                {{"T", TypeAttr(type)}, {"index_type", TypeAttr(tensorflow::DT_INT64)}});
 }
 
+absl::StatusOr<HandlePtr> ZerosLike(EagerContext* context, TensorHandle* x) {
+  if (x->dtype != tensorflow::DT_RESOURCE) return LikeThis(context, "ZerosLike", x);
+  std::vector<tensorflow::DtypeAndPartialTensorShape> variable;
+  TF_RETURN_IF_ERROR(x->GetResourceHandleDtypesAndShapes(&variable));
+  TensorShape shape;
+  if (variable.size() != 1 || !variable[0].shape.AsTensorShape(&shape)) {
+    return absl::InvalidArgumentError(
+        "x: zeros are requested for a variable whose type or shape is unknown; make its handle "
+        "with "
+        "a shape, or ask for no zeros (in C, TFEXT_UNCONNECTED_NONE)");
+  }
+  return Zeros(context, "", variable[0].dtype, shape);
+}
+
 // Goes back through records.
 class BackPropagation {
  public:
@@ -81,23 +95,24 @@ class BackPropagation {
   absl::Status Run(const Record& record, const absl::flat_hash_set<TensorId>& wanted,
                    const absl::flat_hash_set<TensorId>& results) {
     std::vector<HandlePtr> upstream;
-    bool any = false;
-    for (const TensorId id : record.outputs) {
+    size_t num_present = 0;  // up to the last upstream gradient
+    for (size_t k = 0; k < record.outputs.size(); ++k) {
+      const TensorId id = record.outputs[k];
       TF_ASSIGN_OR_RETURN(HandlePtr gradient, id == 0 ? HandlePtr() : Sum(id));
-      any |= gradient != nullptr;
+      if (gradient != nullptr) num_present = k + 1;
       upstream.push_back(std::move(gradient));
       if (results.count(id) == 0) gradients_.erase(id);
     }
-    if (!any) return absl::OkStatus();
-    if (record.plan == nullptr) return record.error;
-    const EagerPlan& plan = *record.plan;
-    for (size_t k = 0; k < upstream.size(); ++k) {
+    if (num_present == 0) return absl::OkStatus();
+    TF_ASSIGN_OR_RETURN(const EagerPlan* const found, PlanFor(record, num_present));
+    const EagerPlan& plan = *found;
+    for (size_t k = 0; k < plan.uses_upstream.size(); ++k) {
       if (upstream[k] != nullptr || !plan.uses_upstream[k]) continue;
       if (record.zeros[k] == nullptr) {
         TF_ASSIGN_OR_RETURN(upstream[k],
                             Zeros(context_, record.device, record.types[k], record.shapes[k]));
       } else {
-        TF_ASSIGN_OR_RETURN(upstream[k], LikeThis(context_, "ZerosLike", record.zeros[k].get()));
+        TF_ASSIGN_OR_RETURN(upstream[k], ZerosLike(context_, record.zeros[k].get()));
       }
     }
     const auto find = [&](const EagerSource& source) -> TensorHandle* {
@@ -126,6 +141,20 @@ class BackPropagation {
   }
 
  private:
+  // The plan for upstream gradients of so many outputs.
+  static absl::StatusOr<const EagerPlan*> PlanFor(const Record& record, size_t num_outputs) {
+    if (record.plan == nullptr) return record.error;
+    if (num_outputs <= record.plan->uses_upstream.size()) return record.plan.get();
+    for (const auto& further : record.plan->further) {
+      if (num_outputs <= further->uses_upstream.size()) return further.get();
+    }
+    if (!record.plan->further_error.ok()) return record.plan->further_error;
+    return absl::UnimplementedError(absl::StrCat(
+        "Op ", record.op, " ran with ", record.plan->further.size() + 1,
+        " orders of its gradient prepared, and another one is requested. It draws numbers or "
+        "changes state, so it cannot run again. Let one more tape record it, up to 3"));
+  }
+
   // The steps that lead to wanted results; empty if all do.
   template <typename IsWanted>
   static std::vector<bool> Needed(const EagerPlan& plan, const IsWanted& is_wanted) {
@@ -156,20 +185,6 @@ absl::Status UsedUp() {
   return absl::FailedPreconditionError(
       "The tape is used up: it gave its gradient. Make it persistent to ask for more than one, or "
       "reset it to record anew");
-}
-
-absl::StatusOr<HandlePtr> ZerosLike(EagerContext* context, TensorHandle* x) {
-  if (x->dtype != tensorflow::DT_RESOURCE) return LikeThis(context, "ZerosLike", x);
-  std::vector<tensorflow::DtypeAndPartialTensorShape> variable;
-  TF_RETURN_IF_ERROR(x->GetResourceHandleDtypesAndShapes(&variable));
-  TensorShape shape;
-  if (variable.size() != 1 || !variable[0].shape.AsTensorShape(&shape)) {
-    return absl::InvalidArgumentError(
-        "x: zeros are requested for a variable whose type or shape is unknown; make its handle "
-        "with "
-        "a shape, or ask for no zeros (in C, TFEXT_UNCONNECTED_NONE)");
-  }
-  return Zeros(context, "", variable[0].dtype, shape);
 }
 
 absl::Status CheckDifferentiable(const char* name, const Handles& handles, bool may_be_variable) {

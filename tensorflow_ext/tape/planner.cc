@@ -47,6 +47,10 @@ bool IsChanged(const Node& node, const NodeDef& before, int num_inputs, int num_
   return false;
 }
 
+bool IsLoop(const Node& node) {
+  return node.type_string() == "While" || node.type_string() == "StatelessWhile";
+}
+
 // Makes one plan in a graph of its own.
 class Planner {
  public:
@@ -62,13 +66,27 @@ class Planner {
   }
 
   absl::StatusOr<std::shared_ptr<const EagerPlan>> Make(const NodeDef& forward,
-                                                        const std::vector<bool>& wanted) {
+                                                        const std::vector<bool>& wanted,
+                                                        int orders) {
     TF_RETURN_IF_ERROR(AddForward(forward));
     const int num_outputs = forward_->num_outputs();
+    TF_RETURN_IF_ERROR(MakeSteps(wanted));
+    if (IsChanged(*forward_, forward, inputs_.size(), num_outputs)) {
+      TF_RETURN_IF_ERROR(AddForwardSteps());
+      AddFurther(wanted, orders);
+    }
+    if (has_functions_) TF_RETURN_IF_ERROR(AddFunctions());
+    return std::shared_ptr<const EagerPlan>(std::move(plan_));
+  }
+
+ private:
+  // Fills the plan with the gradient by all present outputs.
+  absl::Status MakeSteps(const std::vector<bool>& wanted) {
+    plan_->uses_upstream.resize(forward_->num_outputs());
     std::vector<Output> gradients;
     TF_RETURN_IF_ERROR(Differentiate(&gradients));
+    gradients.resize(inputs_.size());  // Inputs that the gradient added come last.
     plan_->results.resize(inputs_.size());
-    plan_->uses_upstream.resize(num_outputs);
     std::vector<Node*> ends;
     for (size_t i = 0; i < gradients.size(); ++i) {
       if (wanted[i] && gradients[i].node() != nullptr) ends.push_back(gradients[i].node());
@@ -81,18 +99,48 @@ class Planner {
       }
     }
     FindLastUses();
-    if (IsChanged(*forward_, forward, inputs_.size(), num_outputs)) {
-      steps_.clear();
-      // The gradient does not take the inputs of the forward op.
-      const std::vector<EagerSource> kept = plan_->kept;
-      TF_RETURN_IF_ERROR(AddSteps({forward_}, nullptr, &plan_->forward));
-      plan_->kept = kept;
-    }
-    if (has_functions_) TF_RETURN_IF_ERROR(AddFunctions());
-    return std::shared_ptr<const EagerPlan>(std::move(plan_));
+    return absl::OkStatus();
   }
 
- private:
+  // Fills the plan with the steps that run in the op's place.
+  absl::Status AddForwardSteps() {
+    steps_.clear();
+    plan_->forward.clear();
+    // The gradient does not take the inputs of the forward op.
+    const std::vector<EagerSource> kept = plan_->kept;
+    TF_RETURN_IF_ERROR(AddSteps({forward_}, nullptr, &plan_->forward));
+    plan_->kept = kept;
+    return absl::OkStatus();
+  }
+
+  // Adds the gradients by what the op has returned since it was changed. They may change it again.
+  void AddFurther(const std::vector<bool>& wanted, int orders) {
+    const std::shared_ptr<EagerPlan> plan = plan_;
+    std::vector<std::shared_ptr<EagerPlan>> further;
+    bool is_changed = true;
+    for (int order = 2; order <= orders && is_changed; ++order) {
+      const NodeDef before = forward_->def();
+      const int num_inputs = forward_->num_inputs(), num_outputs = forward_->num_outputs();
+      steps_.clear();
+      plan_ = std::make_shared<EagerPlan>();
+      plan_->kept = plan->kept;
+      absl::Status status = MakeSteps(wanted);
+      const std::shared_ptr<EagerPlan> next = std::exchange(plan_, plan);
+      is_changed = IsChanged(*forward_, before, num_inputs, num_outputs);
+      if (status.ok() && is_changed) status = AddForwardSteps();
+      if (!status.ok()) {
+        plan_->further_error = std::move(status);
+        break;
+      }
+      plan_->kept = next->kept;
+      further.push_back(next);
+    }
+    for (const std::shared_ptr<EagerPlan>& next : further) {
+      next->kept = plan_->kept;
+      plan_->further.push_back(next);
+    }
+  }
+
   // Adds a node that stands for a tensor.
   absl::StatusOr<Node*> AddTensor(const std::string& name, const EagerInput& tensor,
                                   const EagerSource& source) {
@@ -158,6 +206,12 @@ class Planner {
       tensorflow::TensorShapeProto shape;
       context->ShapeHandleToProto(context->output(i), &shape);
       EagerInput like{type, PartialTensorShape(shape)};
+      // The gradient by a handle that a loop returns is one by its variable.
+      if (type == tensorflow::DT_RESOURCE && has_functions_ && IsLoop(*forward_) &&
+          static_cast<size_t>(i) < inputs_.size() &&
+          inputs_[i].held_type != tensorflow::DT_INVALID) {
+        like = {inputs_[i].held_type, inputs_[i].held_shape};
+      }
       const auto* const held = context->output_handle_shapes_and_types(i);
       const bool is_matrix = held != nullptr && held->size() == 1 &&
                              held->front().type.type_id() == tensorflow::TFT_UNSET;
@@ -175,7 +229,7 @@ class Planner {
         tensorflow::NewInternalScope(graph_.get(), &status, &shapes_).NewSubScope("gradient");
     TF_RETURN_IF_ERROR(gradient(scope, tensorflow::Operation(forward_), upstream, gradients));
     TF_RETURN_IF_ERROR(status);
-    if (gradients->size() != inputs_.size()) {
+    if (gradients->size() < inputs_.size()) {
       return absl::InternalError(absl::StrCat("The gradient of op ", forward_->type_string(),
                                               " has ", gradients->size(), " results, expected ",
                                               inputs_.size()));
@@ -294,8 +348,8 @@ class Planner {
 
 absl::StatusOr<std::shared_ptr<const EagerPlan>> MakeEagerPlan(
     EagerContext* context, const NodeDef& forward, const std::vector<EagerInput>& inputs,
-    bool has_functions, const std::vector<bool>& wanted) {
-  return Planner(context, inputs, has_functions).Make(forward, wanted);
+    bool has_functions, const std::vector<bool>& wanted, int orders) {
+  return Planner(context, inputs, has_functions).Make(forward, wanted, orders);
 }
 
 }  // namespace tensorflow_ext

@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from c_client import Client, ClientError, tensorflow_dir
-from eager_client import Context, Tape, Tensor, check_two_orders
+from eager_client import (
+    PERSISTENT,
+    Context,
+    Tape,
+    Tensor,
+    check_two_orders,
+    tensors_in_memory,
+)
 
 from tensorflow_ext._runtime import _library
 
@@ -103,6 +110,55 @@ def test_what_another_run_would_not_give(
     np.testing.assert_allclose((X + 3) * dv.numpy(), y.numpy(), rtol=1e-13)
     read = context.read(v).numpy()
     np.testing.assert_allclose(read, 2 * X + 3 if function is updated else X + 3, rtol=1e-15)
+
+
+def drawn_in_call(x: tf.Tensor) -> tf.Tensor:
+    squares = tf.function(lambda v: v * v * tf.random.uniform([3], 1, 2, dtype=tf.float64))(x)
+    return squares * squares
+
+
+def squared_in_loop(x: tf.Tensor) -> tf.Tensor:
+    def body(i: tf.Tensor, s: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        return i + 1, s * s * tf.random.uniform([3], 1, 2, dtype=tf.float64)
+
+    return tf.while_loop(lambda i, _: i < 2, body, (tf.constant(0), x))[1]
+
+
+@pytest.mark.parametrize("function", [drawn_in_call, squared_in_loop])
+@pytest.mark.parametrize("keeps_y", [True, False])
+def test_second_order_through_kept_tensors(
+    context: Context, function: Callable[[tf.Tensor], tf.Tensor], keeps_y: bool
+) -> None:
+    """y is x to the 4th power and draws, which the op returns for the gradient, as it does x * x."""
+    x, one = context.tensor(X), context.tensor(np.ones(3))
+    name = added(context, function, SPEC)
+    second, first = Tape(context, x), Tape(context, x)
+    y = context.run(name, x)
+    value = y.numpy()
+    gradient = first.gradient(y, x, one)
+    if not keeps_y:
+        del y, first
+    np.testing.assert_allclose(X * gradient.numpy(), 4 * value, rtol=1e-13)
+    of_gradient = second.gradient(gradient, x, one)
+    np.testing.assert_allclose(X * X * of_gradient.numpy(), 12 * value, rtol=1e-12)
+
+
+def test_kept_tensors_are_freed(context: Context) -> None:
+    """If the program drops y, it drops what the op kept for its gradient."""
+    size = 1 << 20
+    name = added(
+        context,
+        lambda x: tf.function(lambda v: v * tf.random.uniform([size], dtype=v.dtype))(x) ** 2,
+        tf.TensorSpec([size], tf.float64),
+    )
+    x = context.tensor(np.ones(size))
+    tape = Tape(context, x, options=PERSISTENT)
+    y = context.run(name, x)
+    before = tensors_in_memory(size)
+    for _ in range(50):
+        y = context.run(name, x)
+    assert tensors_in_memory(size) < before + 15
+    assert tape.gradients([y], [x]) != [None]
 
 
 def test_a_changed_function(context: Context) -> None:

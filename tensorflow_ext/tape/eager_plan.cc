@@ -223,7 +223,7 @@ absl::StatusOr<std::shared_ptr<const EagerPlan>> FindEagerPlan(EagerOperation* o
   if (op->is_function()) TF_RETURN_IF_ERROR(ToCall(*op, inputs, &forward));
   auto made = MakeEagerPlan(context, forward, inputs, has_functions, wanted, orders);
   if (!made.ok() && !absl::IsNotFound(made.status())) {
-    // Some shape functions refuse what kernels take: those of Range, RFFTND, TensorArrayReadV3.
+    // Some shape functions refuse what kernels take: those of Range and RFFTND.
     auto again = MakeEagerPlan(context, forward, WhatIsKnown(*op, 0, has_functions), has_functions,
                                wanted, orders);
     if (again.ok()) made = std::move(again);

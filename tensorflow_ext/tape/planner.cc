@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/cc/framework/grad_op_registry.h"
 #include "tensorflow/cc/framework/gradients.h"
@@ -68,6 +69,7 @@ class Planner {
   absl::StatusOr<std::shared_ptr<const EagerPlan>> Make(const NodeDef& forward,
                                                         const std::vector<bool>& wanted,
                                                         int orders) {
+    TF_RETURN_IF_ERROR(FindGradient(forward.op()));
     TF_RETURN_IF_ERROR(AddForward(forward));
     const int num_outputs = forward_->num_outputs();
     TF_RETURN_IF_ERROR(MakeSteps(wanted));
@@ -164,6 +166,22 @@ class Planner {
     return node;
   }
 
+  absl::Status FindGradient(const std::string& op) {
+    if (!tensorflow::ops::GradOpRegistry::Global()->Lookup(op, &gradient_).ok()) {
+      return absl::NotFoundError(absl::StrCat(
+          "No gradient defined for op: ", op,
+          ". Register one in C++ (REGISTER_OP_GRADIENT), or call TfExt_RegisterGradient"));
+    }
+    if (gradient_ != nullptr && absl::StartsWith(op, "TensorArray")) {
+      return absl::UnimplementedError(absl::StrCat(
+          "A tape cannot differentiate op ", op,
+          ", because TensorFlow's kernels would add all gradients of an array to one array. Use "
+          "TensorList ops, as tf.TensorArray does in TensorFlow 2, or run a function that creates "
+          "the array"));
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status AddForward(const NodeDef& forward) {
     std::vector<Node*> inputs;
     for (size_t i = 0; i < inputs_.size(); ++i) {
@@ -182,16 +200,8 @@ class Planner {
   }
 
   absl::Status Differentiate(std::vector<Output>* gradients) {
-    tensorflow::ops::GradFunc gradient;
-    if (!tensorflow::ops::GradOpRegistry::Global()
-             ->Lookup(forward_->type_string(), &gradient)
-             .ok()) {
-      return absl::NotFoundError(absl::StrCat(
-          "No gradient defined for op: ", forward_->type_string(),
-          ". Register one in C++ (REGISTER_OP_GRADIENT), or call TfExt_RegisterGradient"));
-    }
     // Without an upstream gradient, gradients end the process: graphs never ask for them.
-    if (gradient == nullptr || absl::c_none_of(forward_->output_types(), IsDifferentiable)) {
+    if (gradient_ == nullptr || absl::c_none_of(forward_->output_types(), IsDifferentiable)) {
       gradients->resize(inputs_.size());
       return absl::OkStatus();
     }
@@ -227,7 +237,7 @@ class Planner {
     absl::Status status;
     const tensorflow::Scope scope =
         tensorflow::NewInternalScope(graph_.get(), &status, &shapes_).NewSubScope("gradient");
-    TF_RETURN_IF_ERROR(gradient(scope, tensorflow::Operation(forward_), upstream, gradients));
+    TF_RETURN_IF_ERROR(gradient_(scope, tensorflow::Operation(forward_), upstream, gradients));
     TF_RETURN_IF_ERROR(status);
     if (gradients->size() < inputs_.size()) {
       return absl::InternalError(absl::StrCat("The gradient of op ", forward_->type_string(),
@@ -340,6 +350,7 @@ class Planner {
   std::unique_ptr<Graph> graph_;
   tensorflow::ShapeRefiner shapes_;
   Node* forward_ = nullptr;
+  tensorflow::ops::GradFunc gradient_ = nullptr;
   std::map<const Node*, EagerSource> tensors_, steps_;
   std::shared_ptr<EagerPlan> plan_;
 };

@@ -31,6 +31,8 @@ class Language:
       files: For a language whose wrappers are a folder of files. It takes the ops and
         their common name, and returns the files, each with its template and its extra
         variables. `templates` is empty then.
+      own_files: Further files of such a folder beside the ops of tensorflow_ext, each with its
+        template.
     """
 
     title: str
@@ -38,6 +40,7 @@ class Language:
     keywords: Set[str]
     filters: Mapping[str, Callable[..., Any]] = dataclasses.field(default_factory=dict)
     files: Callable[[Sequence[Op], str], Mapping[str, tuple[str, Mapping[str, Any]]]] | None = None
+    own_files: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 def render(
@@ -46,6 +49,7 @@ def render(
     name: str,
     stem: str,
     folder: pathlib.Path,
+    own: bool = False,
     **further: Any,
 ) -> dict[str, str]:
     """Renders a language's templates.
@@ -65,6 +69,7 @@ def render(
       name: The common name of the wrappers.
       stem: The file's name without its suffix.
       folder: The folder of the templates.
+      own: True if the ops are those of tensorflow_ext. Templates have it as a variable.
       **further: Other variables of the templates.
 
     Returns:
@@ -77,7 +82,8 @@ def render(
         import jinja2
     except ImportError as error:
         raise RenderError(
-            "Writing wrappers needs Jinja, which is not installed: pip install jinja2"
+            "Writing wrappers needs Jinja, which is not installed: pip install "
+            "'tensorflow-ext[wrappers]' (or jinja2, if tensorflow_ext is there already)"
         ) from error
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
@@ -100,13 +106,18 @@ def render(
     files: Mapping[str, tuple[str, Mapping[str, Any]]]
     if language.files is not None:
         files = language.files(ops, name)
+        if own:
+            files = {
+                **files,
+                **{file: (template, {}) for file, template in language.own_files.items()},
+            }
     else:
         files = {end: (template, {}) for end, template in language.templates.items()}
     return {
         file: environment.get_template(template).render(
-            ops=ops, name=name, stem=stem, **own, **further
+            ops=ops, name=name, stem=stem, own=own, **variables, **further
         )
-        for file, (template, own) in files.items()
+        for file, (template, variables) in files.items()
     }
 
 

@@ -150,7 +150,8 @@ std::vector<EagerInput> WhatIsKnown(const EagerOperation& op, int level, bool ha
     TensorShape shape;
     if (!waits) FindMatrix(tensor, &input);
     if (!waits && has_functions) FindVariable(tensor, &input);
-    if (level > 0 && !waits && tensor->Type() == TensorHandle::LOCAL && tensor->Shape(&shape).ok()) {
+    if (level > 0 && !waits && tensor->Type() == TensorHandle::LOCAL &&
+        tensor->Shape(&shape).ok()) {
       input.shape = shape;
       const Tensor* value;
       if (level > 1 && tensorflow::DataTypeIsInteger(input.dtype) &&

@@ -15,10 +15,11 @@
 #include "tensorflow/cc/framework/scope_internal.h"
 #include "tensorflow/core/common_runtime/shape_refiner.h"
 #include "tensorflow/core/framework/node_def_util.h"
-#include "tensorflow/core/framework/op_def_util.h"
 #include "tensorflow/core/graph/algorithm.h"
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow/core/graph/node_builder.h"
+#include "tensorflow_ext/gradient/slices/sliced_graph.h"
+#include "tensorflow_ext/tape/plan_steps.h"
 
 namespace tensorflow_ext {
 
@@ -30,23 +31,12 @@ using tensorflow::Node;
 using tensorflow::NodeBuilder;
 using tensorflow::NodeDef;
 using tensorflow::Output;
+using tensorflow::OutputTensor;
 using tensorflow::PartialTensorShape;
 using tensorflow::Tensor;
 using tensorflow::TensorHandle;
 
 namespace {
-
-// True if a node's call differs: it returns more, takes more, or calls another function.
-bool IsChanged(const Node& node, const NodeDef& before, int num_inputs, int num_outputs) {
-  if (node.num_inputs() != num_inputs || node.num_outputs() != num_outputs) return true;
-  for (const auto& [name, value] : node.def().attr()) {
-    const auto found = before.attr().find(name);
-    if (found != before.attr().end() && !tensorflow::AreAttrValuesEqual(value, found->second)) {
-      return true;
-    }
-  }
-  return false;
-}
 
 bool IsLoop(const Node& node) {
   return node.type_string() == "While" || node.type_string() == "StatelessWhile";
@@ -89,24 +79,43 @@ class Planner {
     TF_RETURN_IF_ERROR(Differentiate(&gradients));
     gradients.resize(inputs_.size());  // Inputs that the gradient added come last.
     plan_->results.resize(inputs_.size());
+    plan_->rows.resize(inputs_.size());
     std::vector<Node*> ends;
     for (size_t i = 0; i < gradients.size(); ++i) {
       if (wanted[i] && gradients[i].node() != nullptr) ends.push_back(gradients[i].node());
     }
     plan_->has_results = !ends.empty();
+    std::vector<std::optional<Rows>> rows(inputs_.size());
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      if (!wanted[i] || gradients[i].node() == nullptr) continue;
+      TF_ASSIGN_OR_RETURN(rows[i],
+                          AddRows(OutputTensor(gradients[i].node(), gradients[i].index())));
+      if (!rows[i]) continue;
+      ends.insert(ends.end(),
+                  {rows[i]->values.node, rows[i]->indices.node, rows[i]->num_rows.node});
+    }
     TF_RETURN_IF_ERROR(AddSteps(ends, forward_, &plan_->steps));
     for (size_t i = 0; i < gradients.size(); ++i) {
-      if (wanted[i] && gradients[i].node() != nullptr) {
-        TF_ASSIGN_OR_RETURN(plan_->results[i], Source(gradients[i].node(), gradients[i].index()));
-      }
+      if (!wanted[i] || gradients[i].node() == nullptr) continue;
+      TF_ASSIGN_OR_RETURN(plan_->results[i], Source(gradients[i].node(), gradients[i].index()));
+      if (!rows[i]) continue;
+      EagerRows& sources = plan_->rows[i].emplace();
+      TF_ASSIGN_OR_RETURN(sources.values, Source(rows[i]->values));
+      TF_ASSIGN_OR_RETURN(sources.indices, Source(rows[i]->indices));
+      TF_ASSIGN_OR_RETURN(sources.num_rows, Source(rows[i]->num_rows));
     }
-    FindLastUses();
+    FindLastUses(plan_.get());
     return absl::OkStatus();
+  }
+
+  void ForgetSteps() {
+    steps_.clear();
+    same_.clear();
   }
 
   // Fills the plan with the steps that run in the op's place.
   absl::Status AddForwardSteps() {
-    steps_.clear();
+    ForgetSteps();
     plan_->forward.clear();
     // The gradient does not take the inputs of the forward op.
     const std::vector<EagerSource> kept = plan_->kept;
@@ -123,7 +132,7 @@ class Planner {
     for (int order = 2; order <= orders && is_changed; ++order) {
       const NodeDef before = forward_->def();
       const int num_inputs = forward_->num_inputs(), num_outputs = forward_->num_outputs();
-      steps_.clear();
+      ForgetSteps();
       plan_ = std::make_shared<EagerPlan>();
       plan_->kept = plan->kept;
       absl::Status status = MakeSteps(wanted);
@@ -170,7 +179,8 @@ class Planner {
     if (!tensorflow::ops::GradOpRegistry::Global()->Lookup(op, &gradient_).ok()) {
       return absl::NotFoundError(absl::StrCat(
           "No gradient defined for op: ", op,
-          ". Register one in C++ (REGISTER_OP_GRADIENT), or call TfExt_RegisterGradient"));
+          ". Write one in C++ (REGISTER_OP_GRADIENT) and load its library, or register one in C "
+          "(TfExt_RegisterGradient), or stop the tape while the op runs"));
     }
     if (gradient_ != nullptr && absl::StartsWith(op, "TensorArray")) {
       return absl::UnimplementedError(absl::StrCat(
@@ -230,8 +240,8 @@ class Planner {
         context->ShapeHandleToProto(held->front().shape, &shape);
         like.held_shape = PartialTensorShape(shape);
       }
-      TF_ASSIGN_OR_RETURN(Node * node, AddTensor(absl::StrCat("upstream_", i), like,
-                                                 {EagerSource::kUpstream, i}));
+      TF_ASSIGN_OR_RETURN(
+          Node * node, AddTensor(absl::StrCat("upstream_", i), like, {EagerSource::kUpstream, i}));
       upstream.emplace_back(node, 0);
     }
     absl::Status status;
@@ -247,6 +257,27 @@ class Planner {
     return absl::OkStatus();
   }
 
+  // Adds nodes for the rows of a gradient that is zero in all others; nothing if it is dense. Calls
+  // of functions count as dense.
+  absl::StatusOr<std::optional<Rows>> AddRows(const OutputTensor& gradient) {
+    TF_ASSIGN_OR_RETURN(const Terms terms, FindTerms(gradient, [](const OutputTensor& result) {
+                          Terms dense;
+                          dense.dense = Described(*result.node);
+                          return absl::StatusOr<Terms>(dense);
+                        }));
+    if (!terms.dense.empty() || terms.index_type == tensorflow::DT_INVALID) {
+      return std::optional<Rows>();
+    }
+    Functions functions{graph_->flib_def(), {}, {}};
+    TF_ASSIGN_OR_RETURN(Rows rows,
+                        SlicedGraph(graph_.get(), &functions).AddRows(terms, terms.index_type));
+    return std::optional<Rows>(rows);
+  }
+
+  absl::StatusOr<EagerSource> Source(const OutputTensor& tensor) {
+    return Source(tensor.node, tensor.index);
+  }
+
   // Where the tensor comes from. Its node was added before.
   absl::StatusOr<EagerSource> Source(const Node* node, int output) {
     if (node == forward_ && steps_.count(node) == 0) {
@@ -259,6 +290,7 @@ class Planner {
       }
       return Keep(found->second);
     }
+    if (const auto found = same_.find(node); found != same_.end()) return found->second;
     const auto step = steps_.find(node);
     if (step == steps_.end()) {
       return absl::InternalError(
@@ -300,6 +332,13 @@ class Planner {
       plan_->constants.emplace_back(TensorHandle::CreateLocalHandle(value));
       return absl::OkStatus();
     }
+    if (node.IsIdentity() && node.requested_device().empty() && node.in_edges().size() == 1) {
+      const Edge* edge;
+      TF_RETURN_IF_ERROR(node.input_edge(0, &edge));
+      TF_ASSIGN_OR_RETURN(const EagerSource source, Source(edge->src(), edge->src_output()));
+      same_.emplace(&node, source);
+      return absl::OkStatus();
+    }
     EagerStep step;
     step.num_outputs = node.num_outputs();
     step.device = node.requested_device();
@@ -320,21 +359,6 @@ class Planner {
     return absl::OkStatus();
   }
 
-  void FindLastUses() {
-    std::vector<bool> used(plan_->steps.size());
-    const auto use = [&](const EagerSource& source, EagerStep* last) {
-      if (source.kind != EagerSource::kStep || used[source.index]) return;
-      used[source.index] = true;
-      if (last != nullptr) last->last_uses.push_back(source.index);
-    };
-    for (const auto& result : plan_->results) {
-      if (result) use(*result, nullptr);
-    }
-    for (auto step = plan_->steps.rbegin(); step != plan_->steps.rend(); ++step) {
-      for (const EagerSource& source : step->inputs) use(source, &*step);
-    }
-  }
-
   // Gives the context the functions that the gradient made.
   absl::Status AddFunctions() {
     for (const std::string& name : graph_->flib_def().ListFunctionNames()) {
@@ -352,6 +376,8 @@ class Planner {
   Node* forward_ = nullptr;
   tensorflow::ops::GradFunc gradient_ = nullptr;
   std::map<const Node*, EagerSource> tensors_, steps_;
+  // Identities, which need no step.
+  std::map<const Node*, EagerSource> same_;
   std::shared_ptr<EagerPlan> plan_;
 };
 

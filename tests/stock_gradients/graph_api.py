@@ -18,6 +18,37 @@ class Sliced(NamedTuple):
     reason: str
 
 
+class Training(NamedTuple):
+    """Nodes and handles that TfExt_Minimize adds, and the optimizer's variables by their names."""
+
+    step: str
+    initialize: str
+    iteration: str
+    learning_rate: str | None
+    state: dict[str, str]
+
+
+class Saver(NamedTuple):
+    """The nodes that TfExt_AddSaver adds."""
+
+    prefix: str
+    save: str
+    restore: str
+
+
+class _TrainingStep(ctypes.Structure):
+    _fields_ = (
+        ("step", ctypes.c_void_p),
+        ("initialize", ctypes.c_void_p),
+        ("iteration", Output),
+        ("learning_rate", Output),
+    )
+
+
+class _Saver(ctypes.Structure):
+    _fields_ = (("prefix", Output), ("save", ctypes.c_void_p), ("restore", ctypes.c_void_p))
+
+
 class GraphApi:
     """The functions of libtensorflow_ext.so, a loaded library, on a client's graph."""
 
@@ -71,3 +102,70 @@ class GraphApi:
         parts = graph._names(slices)
         each = zip(graph._names(dense), parts[::3], parts[1::3], parts[2::3], reasons, strict=True)
         return [Sliced(*fields) for fields in each]
+
+    def minimize(
+        self, graph: Graph, loss: str, variables: Sequence[str], optimizer: str
+    ) -> Training:
+        """TfExt_Minimize."""
+        made = _TrainingStep()
+        (y,), x = graph._outputs([loss]), graph._outputs(variables)
+
+        def fill(state: ctypes.c_void_p) -> None:
+            with graph._client.status() as status:
+                self._library.TfExt_Minimize(
+                    graph._graph,
+                    y,
+                    x,
+                    len(x),
+                    optimizer.encode(),
+                    ctypes.byref(made),
+                    state,
+                    status,
+                )
+
+        lines = graph._client.filled(fill).decode().splitlines()
+        step, initialize = _nodes(graph, made.step, made.initialize)
+        iteration, learning_rate = graph._names((Output * 2)(made.iteration, made.learning_rate))
+        state = {name: handle for handle, name in (line.split("\t") for line in lines)}
+        return Training(step, initialize, str(iteration), learning_rate, state)
+
+    def new_variable(
+        self, graph: Graph, name: str, dtype: int, shape: Sequence[int], initializer: str
+    ) -> tuple[str, str]:
+        """TfExt_NewVariable: the handle and the node that initializes it."""
+        handle, initialize = Output(), ctypes.c_void_p()
+        with graph._client.status() as status:
+            self._library.TfExt_NewVariable(
+                graph._graph,
+                name.encode(),
+                dtype,
+                (ctypes.c_int64 * len(shape))(*shape),
+                len(shape),
+                initializer.encode(),
+                ctypes.byref(handle),
+                ctypes.byref(initialize),
+                status,
+            )
+        (node,) = _nodes(graph, initialize.value)
+        return str(graph._names((Output * 1)(handle))[0]), node
+
+    def add_saver(self, graph: Graph, variables: Sequence[str], names: str | None = None) -> Saver:
+        """TfExt_AddSaver."""
+        made = _Saver()
+        x = graph._outputs(variables)
+        with graph._client.status() as status:
+            self._library.TfExt_AddSaver(
+                graph._graph,
+                x,
+                len(x),
+                None if names is None else names.encode(),
+                ctypes.byref(made),
+                status,
+            )
+        (prefix,) = graph._names((Output * 1)(made.prefix))
+        return Saver(str(prefix), *_nodes(graph, made.save, made.restore))
+
+
+def _nodes(graph: Graph, *operations: int | None) -> list[str]:
+    outputs = (Output * len(operations))(*[Output(operation, 0) for operation in operations])
+    return [str(name).removesuffix(":0") for name in graph._names(outputs)]

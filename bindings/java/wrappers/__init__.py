@@ -336,6 +336,7 @@ LANGUAGE = Language(
     templates={},
     keywords=_KEYWORDS,
     files=_files,
+    own_files={"Gradients.java": "gradients.jinja", "TfExtLibrary.java": "library.jinja"},
     filters={
         "array": _array,
         "default": _default,

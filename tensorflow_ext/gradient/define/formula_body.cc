@@ -8,6 +8,7 @@
 #include "tensorflow/core/framework/op_def_util.h"
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow_ext/gradient/define/node_attributes.h"
+#include "tensorflow_ext/gradient/plan/known_values.h"
 
 namespace tensorflow_ext {
 
@@ -22,41 +23,6 @@ using tensorflow::NodeDefBuilder;
 using tensorflow::OpDef;
 using tensorflow::OpRegistry;
 using tensorflow::TensorShape;
-
-namespace {
-
-// Fills `tensor` with `numbers` in its own type.
-absl::Status Fill(const std::vector<double>& numbers, tensorflow::Tensor* tensor) {
-  switch (tensor->dtype()) {
-#define CASE(T)                                          \
-  case tensorflow::DataTypeToEnum<T>::value:             \
-    for (size_t i = 0; i < numbers.size(); ++i) {        \
-      tensor->flat<T>()(i) = static_cast<T>(numbers[i]); \
-    }                                                    \
-    return absl::OkStatus()
-    CASE(Eigen::half);
-    CASE(Eigen::bfloat16);
-    CASE(float);
-    CASE(double);
-    CASE(tensorflow::complex64);
-    CASE(tensorflow::complex128);
-    CASE(bool);
-    CASE(int8_t);
-    CASE(uint8_t);
-    CASE(int16_t);
-    CASE(uint16_t);
-    CASE(int32_t);
-    CASE(uint32_t);
-    CASE(int64_t);
-    CASE(uint64_t);
-#undef CASE
-    default:
-      return absl::FailedPreconditionError(
-          absl::StrCat("a constant cannot have type ", DataTypeString(tensor->dtype())));
-  }
-}
-
-}  // namespace
 
 absl::Status FormulaBody::Begin(const AttrSlice& attrs, const std::string& op) {
   TF_RETURN_IF_ERROR(OpRegistry::Global()->LookUpOpDef(op, &op_def_));
@@ -170,7 +136,7 @@ int FormulaBody::AddConstant(const std::vector<double>& numbers, bool is_vector,
   TensorShape shape;
   if (is_vector) shape.AddDim(numbers.size());
   tensorflow::Tensor tensor(type, shape);
-  if (absl::Status filled = Fill(numbers, &tensor); !filled.ok()) {
+  if (absl::Status filled = FillWith(numbers, &tensor); !filled.ok()) {
     return Fail(filled);
   }
   FDH::Node node;

@@ -74,9 +74,14 @@ NodeBuilder FunctionBuilder::New(const char* op) {
   return NodeBuilder(absl::StrCat(op, num_nodes_++), op);
 }
 
-Outputs FunctionBuilder::Add(NodeBuilder builder) {
+Node* FunctionBuilder::AddNode(NodeBuilder builder) {
   Node* node = nullptr;
   if (status_.ok()) status_ = builder.Finalize(&graph_, &node);
+  return node;
+}
+
+Outputs FunctionBuilder::Add(NodeBuilder builder) {
+  Node* const node = AddNode(std::move(builder));
   if (node == nullptr) return Outputs(1);
   Outputs outputs;
   for (int i = 0; i < node->num_outputs(); ++i) outputs.emplace_back(node, i);

@@ -45,6 +45,9 @@ class FunctionBuilder {
   // Starts a node.
   tensorflow::NodeBuilder New(const char* op);
 
+  // Adds a node. Null after an error.
+  tensorflow::Node* AddNode(tensorflow::NodeBuilder builder);
+
   // Adds a node and returns its outputs; after an error, an empty output.
   Outputs Add(tensorflow::NodeBuilder builder);
 

@@ -307,4 +307,34 @@ std::optional<int> EqualInput(const Step& step, const std::vector<Known>& inputs
   return std::nullopt;
 }
 
+absl::Status FillWith(const std::vector<double>& numbers, tensorflow::Tensor* tensor) {
+  switch (tensor->dtype()) {
+#define CASE(T)                                          \
+  case tensorflow::DataTypeToEnum<T>::value:             \
+    for (size_t i = 0; i < numbers.size(); ++i) {        \
+      tensor->flat<T>()(i) = static_cast<T>(numbers[i]); \
+    }                                                    \
+    return absl::OkStatus()
+    CASE(Eigen::half);
+    CASE(Eigen::bfloat16);
+    CASE(float);
+    CASE(double);
+    CASE(tensorflow::complex64);
+    CASE(tensorflow::complex128);
+    CASE(bool);
+    CASE(int8_t);
+    CASE(uint8_t);
+    CASE(int16_t);
+    CASE(uint16_t);
+    CASE(int32_t);
+    CASE(uint32_t);
+    CASE(int64_t);
+    CASE(uint64_t);
+#undef CASE
+    default:
+      return absl::FailedPreconditionError(
+          absl::StrCat("a constant cannot have type ", DataTypeString(tensor->dtype())));
+  }
+}
+
 }  // namespace tensorflow_ext

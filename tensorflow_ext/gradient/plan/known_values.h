@@ -46,4 +46,7 @@ std::vector<Known> KnownOutputs(const Step& step, const std::vector<Known>& inpu
 // The input that certainly equals the only output of `step`.
 std::optional<int> EqualInput(const Step& step, const std::vector<Known>& inputs);
 
+// Fills `tensor` with `numbers` in its own type, a number or bool.
+absl::Status FillWith(const std::vector<double>& numbers, tensorflow::Tensor* tensor);
+
 }  // namespace tensorflow_ext

@@ -78,6 +78,7 @@ class GraphSlicer {
         one.dense = NameOfTensor(found[k][0]);
         one.reason = all[k].dense;
       } else {
+        one.index_type = all[k].index_type;
         one.values = NameOfTensor(found[k][0]);
         one.indices = NameOfTensor(found[k][1]);
         one.shape = NameOfTensor(found[k][2]);

@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "tensorflow/core/framework/graph.pb.h"
+#include "tensorflow/core/framework/types.h"
 #include "tensorflow/core/graph/graph.h"
 
 namespace tensorflow_ext {
@@ -22,6 +23,7 @@ namespace tensorflow_ext {
 struct GradientSlices {
   // The slices; empty if the gradient is dense.
   std::string values, indices, shape;
+  tensorflow::DataType index_type = tensorflow::DT_INVALID;
   // Otherwise the dense gradient and the reason.
   std::string dense, reason;
 };

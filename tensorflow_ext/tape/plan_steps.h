@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a planner finds out about its op and its steps.
+// Facts about the op and the steps of a plan.
 
 #pragma once
 

@@ -25,7 +25,9 @@ class EagerGraph:
       inlined: True if the functions that nodes call also run op by op.
     """
 
-    def __init__(self, context: Context, graph_def: graph_pb2.GraphDef, inlined: bool = False):
+    def __init__(
+        self, context: Context, graph_def: graph_pb2.GraphDef, inlined: bool = False
+    ) -> None:
         self.context = context
         self._nodes = {node.name: node for node in graph_def.node}
         self._functions = {f.signature.name: f for f in graph_def.library.function}
@@ -123,14 +125,18 @@ def orders(
     yield _arrays([known[y] for y in ys])
     by = [x for x in xs if x]
     pairs = [(known[y], known[dy]) for y, dy in zip(ys, upstream, strict=True) if dy]
-    found = iter(tapes[0].gradients([y for y, _ in pairs], [known[x] for x in by], [dy for _, dy in pairs]))
+    found = iter(
+        tapes[0].gradients([y for y, _ in pairs], [known[x] for x in by], [dy for _, dy in pairs])
+    )
     first = [next(found) if x else None for x in xs]
     yield _arrays(first)
     if not weights:
         return
     by += [dy for dy in upstream if dy]
     pairs = [(g, known[w]) for g, w in zip(first, weights, strict=True) if g and w]
-    found = iter(tapes[1].gradients([y for y, _ in pairs], [known[x] for x in by], [dy for _, dy in pairs]))
+    found = iter(
+        tapes[1].gradients([y for y, _ in pairs], [known[x] for x in by], [dy for _, dy in pairs])
+    )
     yield _arrays([next(found) if x else None for x in (*xs, *upstream)])
 
 

@@ -9,14 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from c_client import Client, ClientError, tensorflow_dir
-from eager_client import (
-    PERSISTENT,
-    Context,
-    Tape,
-    Tensor,
-    check_two_orders,
-    tensors_in_memory,
-)
+from eager_client import PERSISTENT, Context, Tape, Tensor, check_two_orders, tensors_in_memory
 
 from tensorflow_ext._runtime import _library
 
@@ -129,7 +122,7 @@ def squared_in_loop(x: tf.Tensor) -> tf.Tensor:
 def test_second_order_through_kept_tensors(
     context: Context, function: Callable[[tf.Tensor], tf.Tensor], keeps_y: bool
 ) -> None:
-    """y is x to the 4th power and draws, which the op returns for the gradient, as it does x * x."""
+    """y is x to the 4th power times draws. The op also returns draws and squares for its gradient."""
     x, one = context.tensor(X), context.tensor(np.ones(3))
     name = added(context, function, SPEC)
     second, first = Tape(context, x), Tape(context, x)

@@ -40,8 +40,8 @@ WITH_ERRORS = ("eager", "tf.function", "tf.gradients", "EagerC", *PROGRAMS)
 # Clients that report the code of every error.
 WITH_CODES = ("EagerC", *PROGRAMS)
 # The ops of this library that the table of cases must have. The exceptions are ops that compute no
-# numbers, a mark that occurs only in definitions and that no client sees, and the ops that the debug
-# switch and the wrappers of other languages add (tests/wrappers runs the latter).
+# numbers, a mark that occurs only in definitions and that no client sees, and the ops that the
+# debug switch and the wrappers of other languages add (tests/wrappers runs the latter).
 _WITHOUT_CASES = {
     "TfExt>NoGradient",
     "TfExt>CheckGradientShape",

@@ -63,7 +63,7 @@ CORE_SECONDS = {
     "//tests/kit:older_tensorflow_test": 20,
     "//tests/kit:op_libraries_test": 8,
     "//tests/kit:versions_test": 7,
-    "//tests/kit:your_op_test": 209,
+    "//tests/kit:your_op_test": 206,
     "//tests/lint:lint_test": 14,
     "//tests/models:jax_models_test": 20,
     "//tests/models:models_test": 140,

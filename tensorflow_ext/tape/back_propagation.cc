@@ -68,6 +68,20 @@ std::string ReasonOf(const Record& record) {
   return absl::StrCat("the gradient of op ", record.op, " is dense");
 }
 
+// The plan for upstream gradients of so many outputs.
+absl::StatusOr<const EagerPlan*> PlanFor(const Record& record, size_t num_outputs) {
+  if (record.plan == nullptr) return record.error;
+  if (num_outputs <= record.plan->uses_upstream.size()) return record.plan.get();
+  for (const auto& further : record.plan->further) {
+    if (num_outputs <= further->uses_upstream.size()) return further.get();
+  }
+  if (!record.plan->further_error.ok()) return record.plan->further_error;
+  return absl::UnimplementedError(absl::StrCat(
+      "Op ", record.op, " ran with ", record.plan->further.size() + 1,
+      " orders of its gradient prepared, and another one is requested. It draws numbers or changes "
+      "state, so it cannot run again. Let one more tape record it, up to 3"));
+}
+
 // The steps that lead to `ends`; empty if all do.
 std::vector<bool> StepsTo(const EagerPlan& plan, const std::vector<EagerSource>& ends) {
   std::vector<bool> needed(plan.steps.size());
@@ -128,17 +142,17 @@ absl::StatusOr<TapeGradient> BackPropagation::Sum(TensorId id) {
   return parts[0].NewRef();
 }
 
-absl::Status BackPropagation::Complete(const Record& record, const std::vector<bool>& needed,
+absl::Status BackPropagation::Complete(const Record& record, const EagerPlan& plan,
+                                       const std::vector<bool>& needed,
                                        std::vector<TapeGradient>* upstream) {
-  const EagerPlan& plan = *record.plan;
-  for (size_t k = 0; k < upstream->size(); ++k) {
+  for (size_t k = 0; k < plan.uses_upstream.size(); ++k) {
     HandlePtr& gradient = (*upstream)[k].values;
     if (gradient != nullptr || !plan.uses_upstream[k]) continue;
     if (record.zeros[k] == nullptr) {
       TF_ASSIGN_OR_RETURN(gradient,
                           Zeros(context_, record.device, record.types[k], record.shapes[k]));
     } else {
-      TF_ASSIGN_OR_RETURN(gradient, LikeThis(context_, "ZerosLike", record.zeros[k].get()));
+      TF_ASSIGN_OR_RETURN(gradient, ZerosLike(context_, record.zeros[k].get()));
     }
   }
   if (absl::c_none_of(*upstream, [](const auto& one) { return one.is_rows(); })) {
@@ -159,16 +173,17 @@ absl::Status BackPropagation::Complete(const Record& record, const std::vector<b
 absl::Status BackPropagation::Run(const Record& record, const absl::flat_hash_set<TensorId>& wanted,
                                   const absl::flat_hash_set<TensorId>& results) {
   std::vector<TapeGradient> upstream;
-  bool any = false;
-  for (const TensorId id : record.outputs) {
+  size_t num_present = 0;  // up to the last upstream gradient
+  for (size_t k = 0; k < record.outputs.size(); ++k) {
+    const TensorId id = record.outputs[k];
     TF_ASSIGN_OR_RETURN(TapeGradient gradient, id == 0 ? TapeGradient() : Sum(id));
-    any |= gradient.values != nullptr;
+    if (gradient.values != nullptr) num_present = k + 1;
     upstream.push_back(std::move(gradient));
     if (results.count(id) == 0) gradients_.erase(id);
   }
-  if (!any) return absl::OkStatus();
-  if (record.plan == nullptr) return record.error;
-  const EagerPlan& plan = *record.plan;
+  if (num_present == 0) return absl::OkStatus();
+  TF_ASSIGN_OR_RETURN(const EagerPlan* const found, PlanFor(record, num_present));
+  const EagerPlan& plan = *found;
   const auto rows_of = [&](size_t i) {
     return keeps_rows_ && plan.rows[i] ? &*plan.rows[i] : nullptr;
   };
@@ -182,7 +197,7 @@ absl::Status BackPropagation::Run(const Record& record, const absl::flat_hash_se
     }
   }
   const std::vector<bool> needed = StepsTo(plan, ends);
-  TF_RETURN_IF_ERROR(Complete(record, needed, &upstream));
+  TF_RETURN_IF_ERROR(Complete(record, plan, needed, &upstream));
   const auto find = [&](const EagerSource& source) -> TensorHandle* {
     if (source.kind == EagerSource::kUpstream) return upstream[source.index].values.get();
     if (source.kind == EagerSource::kConstant) return plan.constants[source.index].get();

@@ -52,8 +52,8 @@ class BackPropagation {
 
   // Puts zeros in the place of missing upstream gradients that the plan uses, and makes those
   // dense that a step takes. `needed` as for RunSteps.
-  absl::Status Complete(const Record& record, const std::vector<bool>& needed,
-                        std::vector<TapeGradient>* upstream);
+  absl::Status Complete(const Record& record, const EagerPlan& plan,
+                        const std::vector<bool>& needed, std::vector<TapeGradient>* upstream);
 
   tensorflow::EagerContext* const context_;
   const bool keeps_rows_;

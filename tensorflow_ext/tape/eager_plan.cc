@@ -11,6 +11,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/node_def_util.h"
+#include "tensorflow/core/framework/variant.h"
+#include "tensorflow/core/framework/variant_encode_decode.h"
+#include "tensorflow/core/framework/variant_tensor_data.h"
 #include "tensorflow_ext/gradient/bridge/client_registry.h"
 #include "tensorflow_ext/tape/planner.h"
 
@@ -21,6 +24,7 @@ using tensorflow::DataType;
 using tensorflow::EagerContext;
 using tensorflow::EagerOperation;
 using tensorflow::NodeDef;
+using tensorflow::PartialTensorShape;
 using tensorflow::Tensor;
 using tensorflow::TensorHandle;
 using tensorflow::TensorShape;
@@ -136,14 +140,45 @@ Cache& GetCache() {
   return *cache;
 }
 
-std::vector<EagerInput> WhatIsKnown(const EagerOperation& op, int level) {
+// Finds the type and the rank of a sparse matrix in a variant.
+void FindMatrix(TensorHandle* handle, EagerInput* input) {
+  const Tensor* value;
+  if (input->dtype != tensorflow::DT_VARIANT || handle->Type() != TensorHandle::LOCAL ||
+      !handle->Tensor(&value).ok() || value->dims() != 0) {
+    return;
+  }
+  const auto& variant = value->scalar<tensorflow::Variant>()();
+  if (variant.TypeName() != "tensorflow::CSRSparseMatrix") return;
+  // Its shape comes first, its numbers last. The tensors share their memory with the matrix.
+  tensorflow::VariantTensorData data;
+  variant.Encode(&data);
+  const std::vector<int64_t> sizes(data.tensors().front().NumElements(), -1);
+  input->held_type = data.tensors().back().dtype();
+  input->held_shape = PartialTensorShape(sizes);
+}
+
+// Finds the type and the shape of a variable by its handle.
+void FindVariable(TensorHandle* handle, EagerInput* input) {
+  std::vector<tensorflow::DtypeAndPartialTensorShape> variable;
+  if (input->dtype != tensorflow::DT_RESOURCE || handle->Type() != TensorHandle::LOCAL ||
+      !handle->GetResourceHandleDtypesAndShapes(&variable).ok() || variable.size() != 1) {
+    return;
+  }
+  input->held_type = variable[0].dtype;
+  input->held_shape = variable[0].shape;
+}
+
+std::vector<EagerInput> WhatIsKnown(const EagerOperation& op, int level, bool has_functions) {
   std::vector<EagerInput> inputs;
-  const bool may_ask = level > 0 && !const_cast<EagerOperation&>(op).Executor().Async();
+  const bool waits = const_cast<EagerOperation&>(op).Executor().Async();
   for (tensorflow::ImmediateExecutionTensorHandle* handle : op.Inputs()) {
     EagerInput input{handle->DataType()};
     auto* const tensor = tensorflow::TensorHandleFromInterface(handle);
     TensorShape shape;
-    if (may_ask && tensor->Type() == TensorHandle::LOCAL && tensor->Shape(&shape).ok()) {
+    if (!waits) FindMatrix(tensor, &input);
+    if (!waits && has_functions) FindVariable(tensor, &input);
+    if (level > 0 && !waits && tensor->Type() == TensorHandle::LOCAL &&
+        tensor->Shape(&shape).ok()) {
       input.shape = shape;
       const Tensor* value;
       if (level > 1 && tensorflow::DataTypeIsInteger(input.dtype) &&
@@ -157,11 +192,18 @@ std::vector<EagerInput> WhatIsKnown(const EagerOperation& op, int level) {
   return inputs;
 }
 
-Signature SignatureOf(const std::vector<EagerInput>& inputs, const std::vector<bool>& wanted) {
-  Signature signature;
+Signature SignatureOf(const std::vector<EagerInput>& inputs, const std::vector<bool>& wanted,
+                      int orders) {
+  Signature signature = {orders};
   for (size_t i = 0; i < inputs.size(); ++i) {
     const EagerInput& input = inputs[i];
     signature.push_back(input.shape.dims() * 4 + (input.value ? 2 : 0) + wanted[i]);
+    signature.push_back(input.held_type);
+    signature.push_back(input.held_shape.dims());
+    // An unknown rank is -1, so no iterator: it would not end.
+    for (int d = 0; d < input.held_shape.dims(); ++d) {
+      signature.push_back(input.held_shape.dim_size(d));
+    }
     for (int d = 0; d < input.shape.dims(); ++d) signature.push_back(input.shape.dim_size(d));
     if (!input.value) continue;
     const absl::string_view bytes = input.value->tensor_data();
@@ -177,8 +219,10 @@ Signature SignatureOf(const std::vector<EagerInput>& inputs, const std::vector<b
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const EagerPlan>> FindEagerPlan(EagerOperation* op,
-                                                               const std::vector<bool>& wanted) {
+                                                               const std::vector<bool>& wanted,
+                                                               int orders) {
   const bool has_functions = HasFunctions(*op);
+  if (!has_functions) orders = 1;  // Only calls return more for their gradients.
   EagerContext* const context = &op->EagerContext();
   const Key key{op->MutableAttrs()->CacheKey(op->DeviceName()), has_functions ? context : nullptr};
   CalledFunctions functions = has_functions ? FindFunctions(*op) : CalledFunctions();
@@ -189,8 +233,8 @@ absl::StatusOr<std::shared_ptr<const EagerPlan>> FindEagerPlan(EagerOperation* o
     const auto found = cache.ops.find(key);
     if (found != cache.ops.end()) level = found->second->level;
   }
-  const std::vector<EagerInput> inputs = WhatIsKnown(*op, level);
-  const Signature signature = SignatureOf(inputs, wanted);
+  const std::vector<EagerInput> inputs = WhatIsKnown(*op, level, has_functions);
+  const Signature signature = SignatureOf(inputs, wanted, orders);
   {
     const std::lock_guard<std::mutex> lock(cache.mutex);
     if (cache.ops.size() >= kMostOps && cache.ops.count(key) == 0) cache.ops.clear();
@@ -205,8 +249,15 @@ absl::StatusOr<std::shared_ptr<const EagerPlan>> FindEagerPlan(EagerOperation* o
   HandOverNew();
   NodeDef forward = ToNodeDef(op);
   if (op->is_function()) TF_RETURN_IF_ERROR(ToCall(*op, inputs, &forward));
-  TF_ASSIGN_OR_RETURN(std::shared_ptr<const EagerPlan> plan,
-                      MakeEagerPlan(context, forward, inputs, has_functions, wanted));
+  auto made = MakeEagerPlan(context, forward, inputs, has_functions, wanted, orders);
+  if (!made.ok() && !absl::IsNotFound(made.status())) {
+    // Some shape functions refuse what kernels take: those of Range and RFFTND.
+    auto again = MakeEagerPlan(context, forward, WhatIsKnown(*op, 0, has_functions), has_functions,
+                               wanted, orders);
+    if (again.ok()) made = std::move(again);
+  }
+  if (!made.ok()) return made.status();
+  const std::shared_ptr<const EagerPlan> plan = *made;
   const std::lock_guard<std::mutex> lock(cache.mutex);
   const auto of_op = cache.ops.find(key);
   if (of_op != cache.ops.end()) {

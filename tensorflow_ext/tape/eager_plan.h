@@ -68,16 +68,23 @@ struct EagerPlan {
   // If the gradient needs more of what the op computes: steps that run in its place. The last one
   // is the op, which returns more outputs.
   std::vector<EagerStep> forward;
+  // The first is the gradient if an output that only `forward` returns has an upstream gradient,
+  // too: in second order, because the first one took that output. The next is for third order. All
+  // share `kept`.
+  std::vector<std::shared_ptr<const EagerPlan>> further;
+  absl::Status further_error;
 };
 
 // The plan for `op`, which has not run yet. `wanted`: for each input, 1 if its gradient is wanted.
-// In an asynchronous context the shapes of inputs are not waited for.
+// `orders`: how often the op may be differentiated. In an asynchronous context the shapes of inputs
+// are not waited for.
 //
 // Plans are kept for each op with its attributes and device, the shapes of inputs, and the values
 // of small integer inputs. If an op meets too many different ones, its plan computes them at run
 // time instead. Thread-safe. Errors: kNotFound, the op has no gradient; otherwise those of its
 // gradient.
 absl::StatusOr<std::shared_ptr<const EagerPlan>> FindEagerPlan(tensorflow::EagerOperation* op,
-                                                               const std::vector<bool>& wanted);
+                                                               const std::vector<bool>& wanted,
+                                                               int orders);
 
 }  // namespace tensorflow_ext

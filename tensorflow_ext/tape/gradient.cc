@@ -24,20 +24,6 @@ absl::Status UsedUp() {
       "reset it to record anew");
 }
 
-absl::StatusOr<HandlePtr> ZerosLike(EagerContext* context, TensorHandle* x) {
-  if (x->dtype != tensorflow::DT_RESOURCE) return LikeThis(context, "ZerosLike", x);
-  std::vector<tensorflow::DtypeAndPartialTensorShape> variable;
-  TF_RETURN_IF_ERROR(x->GetResourceHandleDtypesAndShapes(&variable));
-  TensorShape shape;
-  if (variable.size() != 1 || !variable[0].shape.AsTensorShape(&shape)) {
-    return absl::InvalidArgumentError(
-        "x: zeros are requested for a variable whose type or shape is unknown; make its handle "
-        "with "
-        "a shape, or ask for no zeros (in C, TFEXT_UNCONNECTED_NONE)");
-  }
-  return Zeros(context, "", variable[0].dtype, shape);
-}
-
 absl::Status CheckDifferentiable(const char* name, const Handles& handles, bool may_be_variable) {
   for (size_t k = 0; k < handles.size(); ++k) {
     const tensorflow::DataType type = handles[k]->dtype;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/cc/framework/grad_op_registry.h"
 #include "tensorflow/cc/framework/gradients.h"
@@ -18,6 +19,7 @@
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow/core/graph/node_builder.h"
 #include "tensorflow_ext/gradient/slices/sliced_graph.h"
+#include "tensorflow_ext/tape/plan_steps.h"
 
 namespace tensorflow_ext {
 
@@ -36,16 +38,8 @@ using tensorflow::TensorHandle;
 
 namespace {
 
-// True if a node's call differs: it returns more, takes more, or calls another function.
-bool IsChanged(const Node& node, const NodeDef& before, int num_inputs, int num_outputs) {
-  if (node.num_inputs() != num_inputs || node.num_outputs() != num_outputs) return true;
-  for (const auto& [name, value] : node.def().attr()) {
-    const auto found = before.attr().find(name);
-    if (found != before.attr().end() && !tensorflow::AreAttrValuesEqual(value, found->second)) {
-      return true;
-    }
-  }
-  return false;
+bool IsLoop(const Node& node) {
+  return node.type_string() == "While" || node.type_string() == "StatelessWhile";
 }
 
 // Makes one plan in a graph of its own.
@@ -63,14 +57,29 @@ class Planner {
   }
 
   absl::StatusOr<std::shared_ptr<const EagerPlan>> Make(const NodeDef& forward,
-                                                        const std::vector<bool>& wanted) {
+                                                        const std::vector<bool>& wanted,
+                                                        int orders) {
+    TF_RETURN_IF_ERROR(FindGradient(forward.op()));
     TF_RETURN_IF_ERROR(AddForward(forward));
     const int num_outputs = forward_->num_outputs();
+    TF_RETURN_IF_ERROR(MakeSteps(wanted));
+    if (IsChanged(*forward_, forward, inputs_.size(), num_outputs)) {
+      TF_RETURN_IF_ERROR(AddForwardSteps());
+      AddFurther(wanted, orders);
+    }
+    if (has_functions_) TF_RETURN_IF_ERROR(AddFunctions());
+    return std::shared_ptr<const EagerPlan>(std::move(plan_));
+  }
+
+ private:
+  // Fills the plan with the gradient by all present outputs.
+  absl::Status MakeSteps(const std::vector<bool>& wanted) {
+    plan_->uses_upstream.resize(forward_->num_outputs());
     std::vector<Output> gradients;
     TF_RETURN_IF_ERROR(Differentiate(&gradients));
+    gradients.resize(inputs_.size());  // Inputs that the gradient added come last.
     plan_->results.resize(inputs_.size());
     plan_->rows.resize(inputs_.size());
-    plan_->uses_upstream.resize(num_outputs);
     std::vector<Node*> ends;
     for (size_t i = 0; i < gradients.size(); ++i) {
       if (wanted[i] && gradients[i].node() != nullptr) ends.push_back(gradients[i].node());
@@ -95,20 +104,54 @@ class Planner {
       TF_ASSIGN_OR_RETURN(sources.indices, Source(rows[i]->indices));
       TF_ASSIGN_OR_RETURN(sources.num_rows, Source(rows[i]->num_rows));
     }
-    FindLastUses();
-    if (IsChanged(*forward_, forward, inputs_.size(), num_outputs)) {
-      steps_.clear();
-      same_.clear();
-      // The gradient does not take the inputs of the forward op.
-      const std::vector<EagerSource> kept = plan_->kept;
-      TF_RETURN_IF_ERROR(AddSteps({forward_}, nullptr, &plan_->forward));
-      plan_->kept = kept;
-    }
-    if (has_functions_) TF_RETURN_IF_ERROR(AddFunctions());
-    return std::shared_ptr<const EagerPlan>(std::move(plan_));
+    FindLastUses(plan_.get());
+    return absl::OkStatus();
   }
 
- private:
+  void ForgetSteps() {
+    steps_.clear();
+    same_.clear();
+  }
+
+  // Fills the plan with the steps that run in the op's place.
+  absl::Status AddForwardSteps() {
+    ForgetSteps();
+    plan_->forward.clear();
+    // The gradient does not take the inputs of the forward op.
+    const std::vector<EagerSource> kept = plan_->kept;
+    TF_RETURN_IF_ERROR(AddSteps({forward_}, nullptr, &plan_->forward));
+    plan_->kept = kept;
+    return absl::OkStatus();
+  }
+
+  // Adds the gradients by what the op has returned since it was changed. They may change it again.
+  void AddFurther(const std::vector<bool>& wanted, int orders) {
+    const std::shared_ptr<EagerPlan> plan = plan_;
+    std::vector<std::shared_ptr<EagerPlan>> further;
+    bool is_changed = true;
+    for (int order = 2; order <= orders && is_changed; ++order) {
+      const NodeDef before = forward_->def();
+      const int num_inputs = forward_->num_inputs(), num_outputs = forward_->num_outputs();
+      ForgetSteps();
+      plan_ = std::make_shared<EagerPlan>();
+      plan_->kept = plan->kept;
+      absl::Status status = MakeSteps(wanted);
+      const std::shared_ptr<EagerPlan> next = std::exchange(plan_, plan);
+      is_changed = IsChanged(*forward_, before, num_inputs, num_outputs);
+      if (status.ok() && is_changed) status = AddForwardSteps();
+      if (!status.ok()) {
+        plan_->further_error = std::move(status);
+        break;
+      }
+      plan_->kept = next->kept;
+      further.push_back(next);
+    }
+    for (const std::shared_ptr<EagerPlan>& next : further) {
+      next->kept = plan_->kept;
+      plan_->further.push_back(next);
+    }
+  }
+
   // Adds a node that stands for a tensor.
   absl::StatusOr<Node*> AddTensor(const std::string& name, const EagerInput& tensor,
                                   const EagerSource& source) {
@@ -123,7 +166,30 @@ class Planner {
     TF_RETURN_IF_ERROR(builder.Finalize(graph_.get(), &node));
     TF_RETURN_IF_ERROR(shapes_.AddNode(node));
     tensors_.emplace(node, source);
+    if (tensor.held_type != tensorflow::DT_INVALID) {
+      auto* const context = shapes_.GetContext(node);
+      tensorflow::shape_inference::ShapeHandle shape;
+      TF_RETURN_IF_ERROR(context->MakeShapeFromPartialTensorShape(tensor.held_shape, &shape));
+      context->set_output_handle_shapes_and_types(0, {{shape, tensor.held_type}});
+    }
     return node;
+  }
+
+  absl::Status FindGradient(const std::string& op) {
+    if (!tensorflow::ops::GradOpRegistry::Global()->Lookup(op, &gradient_).ok()) {
+      return absl::NotFoundError(absl::StrCat(
+          "No gradient defined for op: ", op,
+          ". Write one in C++ (REGISTER_OP_GRADIENT) and load its library, or register one in C "
+          "(TfExt_RegisterGradient), or stop the tape while the op runs"));
+    }
+    if (gradient_ != nullptr && absl::StartsWith(op, "TensorArray")) {
+      return absl::UnimplementedError(absl::StrCat(
+          "A tape cannot differentiate op ", op,
+          ", because TensorFlow's kernels would add all gradients of an array to one array. Use "
+          "TensorList ops, as tf.TensorArray does in TensorFlow 2, or run a function that creates "
+          "the array"));
+    }
+    return absl::OkStatus();
   }
 
   absl::Status AddForward(const NodeDef& forward) {
@@ -134,23 +200,19 @@ class Planner {
       inputs.push_back(node);
     }
     TF_ASSIGN_OR_RETURN(forward_, graph_->AddNode(forward));
+    // Shape functions rely on the limits of attributes.
+    for (const auto& attr : forward_->op_def().attr()) {
+      const tensorflow::AttrValue* const value = forward_->attrs().Find(attr.name());
+      if (value != nullptr) TF_RETURN_IF_ERROR(tensorflow::ValidateAttrValue(*value, attr));
+    }
     for (size_t i = 0; i < inputs.size(); ++i) graph_->AddEdge(inputs[i], 0, forward_, i);
     return shapes_.AddNode(forward_);
   }
 
   absl::Status Differentiate(std::vector<Output>* gradients) {
-    tensorflow::ops::GradFunc gradient;
-    if (!tensorflow::ops::GradOpRegistry::Global()
-             ->Lookup(forward_->type_string(), &gradient)
-             .ok()) {
-      return absl::NotFoundError(absl::StrCat(
-          "No gradient defined for op: ", forward_->type_string(),
-          ". Write one in C++ (REGISTER_OP_GRADIENT) and load its library, or register one in C "
-          "(TfExt_RegisterGradient), or stop the tape while the op runs"));
-    }
     // Without an upstream gradient, gradients end the process: graphs never ask for them.
     const auto has_gradient = [](DataType type) { return IsDifferentiable(type); };
-    if (gradient == nullptr || absl::c_none_of(forward_->output_types(), has_gradient)) {
+    if (gradient_ == nullptr || absl::c_none_of(forward_->output_types(), has_gradient)) {
       gradients->resize(inputs_.size());
       return absl::OkStatus();
     }
@@ -164,17 +226,31 @@ class Planner {
       tensorflow::shape_inference::InferenceContext* context = shapes_.GetContext(forward_);
       tensorflow::TensorShapeProto shape;
       context->ShapeHandleToProto(context->output(i), &shape);
-      TF_ASSIGN_OR_RETURN(Node * node,
-                          AddTensor(absl::StrCat("upstream_", i), {type, PartialTensorShape(shape)},
-                                    {EagerSource::kUpstream, i}));
+      EagerInput like{type, PartialTensorShape(shape)};
+      // The gradient by a handle that a loop returns is one by its variable.
+      if (type == tensorflow::DT_RESOURCE && has_functions_ && IsLoop(*forward_) &&
+          static_cast<size_t>(i) < inputs_.size() &&
+          inputs_[i].held_type != tensorflow::DT_INVALID) {
+        like = {inputs_[i].held_type, inputs_[i].held_shape};
+      }
+      const auto* const held = context->output_handle_shapes_and_types(i);
+      const bool is_matrix = held != nullptr && held->size() == 1 &&
+                             held->front().type.type_id() == tensorflow::TFT_UNSET;
+      if (type == tensorflow::DT_VARIANT && is_matrix) {
+        like.held_type = held->front().dtype;
+        context->ShapeHandleToProto(held->front().shape, &shape);
+        like.held_shape = PartialTensorShape(shape);
+      }
+      TF_ASSIGN_OR_RETURN(
+          Node * node, AddTensor(absl::StrCat("upstream_", i), like, {EagerSource::kUpstream, i}));
       upstream.emplace_back(node, 0);
     }
     absl::Status status;
     const tensorflow::Scope scope =
         tensorflow::NewInternalScope(graph_.get(), &status, &shapes_).NewSubScope("gradient");
-    TF_RETURN_IF_ERROR(gradient(scope, tensorflow::Operation(forward_), upstream, gradients));
+    TF_RETURN_IF_ERROR(gradient_(scope, tensorflow::Operation(forward_), upstream, gradients));
     TF_RETURN_IF_ERROR(status);
-    if (gradients->size() != inputs_.size()) {
+    if (gradients->size() < inputs_.size()) {
       return absl::InternalError(absl::StrCat("The gradient of op ", forward_->type_string(),
                                               " has ", gradients->size(), " results, expected ",
                                               inputs_.size()));
@@ -284,27 +360,6 @@ class Planner {
     return absl::OkStatus();
   }
 
-  void FindLastUses() {
-    std::vector<bool> used(plan_->steps.size());
-    const auto use = [&](const EagerSource& source, EagerStep* last) {
-      if (source.kind != EagerSource::kStep || used[source.index]) return;
-      used[source.index] = true;
-      if (last != nullptr) last->last_uses.push_back(source.index);
-    };
-    for (const auto& result : plan_->results) {
-      if (result) use(*result, nullptr);
-    }
-    for (const auto& rows : plan_->rows) {
-      if (!rows) continue;
-      for (const EagerSource& source : {rows->values, rows->indices, rows->num_rows}) {
-        use(source, nullptr);
-      }
-    }
-    for (auto step = plan_->steps.rbegin(); step != plan_->steps.rend(); ++step) {
-      for (const EagerSource& source : step->inputs) use(source, &*step);
-    }
-  }
-
   // Gives the context the functions that the gradient made.
   absl::Status AddFunctions() {
     for (const std::string& name : graph_->flib_def().ListFunctionNames()) {
@@ -320,6 +375,7 @@ class Planner {
   std::unique_ptr<Graph> graph_;
   tensorflow::ShapeRefiner shapes_;
   Node* forward_ = nullptr;
+  tensorflow::ops::GradFunc gradient_ = nullptr;
   std::map<const Node*, EagerSource> tensors_, steps_;
   // Identities, which need no step.
   std::map<const Node*, EagerSource> same_;
@@ -330,8 +386,8 @@ class Planner {
 
 absl::StatusOr<std::shared_ptr<const EagerPlan>> MakeEagerPlan(
     EagerContext* context, const NodeDef& forward, const std::vector<EagerInput>& inputs,
-    bool has_functions, const std::vector<bool>& wanted) {
-  return Planner(context, inputs, has_functions).Make(forward, wanted);
+    bool has_functions, const std::vector<bool>& wanted, int orders) {
+  return Planner(context, inputs, has_functions).Make(forward, wanted, orders);
 }
 
 }  // namespace tensorflow_ext

@@ -21,12 +21,17 @@ struct EagerInput {
   tensorflow::DataType dtype;
   tensorflow::PartialTensorShape shape;
   std::optional<tensorflow::Tensor> value;
+  // The type and shape of a sparse matrix in a variant, or of a variable that functions take. Shape
+  // functions and gradients ask for them.
+  tensorflow::DataType held_type = tensorflow::DT_INVALID;
+  tensorflow::PartialTensorShape held_shape;
 };
 
 // `forward`: the op with all attributes, as a node without inputs. `has_functions`: it calls
 // functions of the context. Errors: those of FindEagerPlan.
 absl::StatusOr<std::shared_ptr<const EagerPlan>> MakeEagerPlan(
     tensorflow::EagerContext* context, const tensorflow::NodeDef& forward,
-    const std::vector<EagerInput>& inputs, bool has_functions, const std::vector<bool>& wanted);
+    const std::vector<EagerInput>& inputs, bool has_functions, const std::vector<bool>& wanted,
+    int orders);
 
 }  // namespace tensorflow_ext

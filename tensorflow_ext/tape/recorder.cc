@@ -43,6 +43,9 @@ namespace {
 using Outputs = absl::Span<AbstractTensorHandle*>;
 using Inputs = absl::Span<ImmediateExecutionTensorHandle* const>;
 
+// So many orders of gradients of what only a run of the op can give are prepared.
+constexpr int kMostOrders = 3;
+
 // True if the tensor's elements are no numbers, so its shape does not tell its zeros.
 bool IsOfHandles(DataType type) {
   return type == tensorflow::DT_VARIANT || type == tensorflow::DT_RESOURCE;
@@ -147,6 +150,8 @@ struct Recorder::Watched {
   std::vector<TapeState*> tapes;
   std::vector<bool> inputs;
   std::vector<TensorId> ids;
+  // How often the tapes may differentiate the op. A persistent tape may record its own gradient.
+  int orders = 0;
 };
 
 Recorder& Recorder::Get() {
@@ -219,7 +224,9 @@ Recorder::Watched Recorder::FindTapes(const EagerContext& context, Inputs inputs
         listens = true;
         watched.inputs[i] = true;
       }
-      if (listens) watched.tapes.push_back(tape);
+      if (!listens) continue;
+      watched.tapes.push_back(tape);
+      watched.orders = std::min(watched.orders + (tape->persistent ? 2 : 1), kMostOrders);
     }
   });
   return watched;
@@ -227,7 +234,7 @@ Recorder::Watched Recorder::FindTapes(const EagerContext& context, Inputs inputs
 
 void Recorder::AddRecord(const Watched& watched, bool waits, EagerContext* context,
                          const std::vector<HandlePtr>& inputs, Outputs outputs, RecordPtr record) {
-  const int num_outputs = record->num_outputs;
+  const int num_outputs = outputs.size();
   const auto output = [&](int k) { return static_cast<TensorHandle*>(outputs[k]); };
   bool differentiable = false;
   for (int k = 0; k < num_outputs; ++k) {
@@ -253,13 +260,14 @@ void Recorder::AddRecord(const Watched& watched, bool waits, EagerContext* conte
   }
   record->inputs = watched.ids;
   Locked([&](auto*) {
+    const auto is_programs = [&](int k) { return k < record->num_outputs; };
     for (int k = 0; k < num_outputs; ++k) {
-      record->outputs.push_back(IsDifferentiable(record->types[k]) ? FindOrName(output(k)) : 0);
+      const TensorId id = is_programs(k) ? FindOrName(output(k)) : ++last_id_;
+      record->outputs.push_back(IsDifferentiable(record->types[k]) ? id : 0);
     }
     for (const auto& [handle, k] : second) {
-      if (k < num_outputs && handle != output(k)) {
-        names_[handle] = {record->outputs[k], /*is_programs=*/false};
-      }
+      if (handle == output(k) && is_programs(k)) continue;
+      names_[handle] = {record->outputs[k], /*is_programs=*/false};
     }
     for (TapeState* tape : watched.tapes) {
       // The tape may be gone by now.
@@ -314,14 +322,14 @@ absl::Status Recorder::Execute(EagerOperation* op, Outputs outputs, int* num_out
   record->op = op->Name();
   record->device = op->DeviceName();
   const bool waits = op->Executor().Async();
-  const auto plan = FindEagerPlan(op, watched.inputs);
+  const auto plan = FindEagerPlan(op, watched.inputs, watched.orders);
   record->error = plan.status();
   if (plan.ok()) record->plan = *plan;
   if (!plan.ok() || (*plan)->forward.empty()) {
     TF_RETURN_IF_ERROR(execute(op, outputs, num_outputs));
     if (plan.ok() && !(*plan)->has_results) return absl::OkStatus();
     record->num_outputs = *num_outputs;
-    AddRecord(watched, waits, context, inputs, outputs, std::move(record));
+    AddRecord(watched, waits, context, inputs, outputs.first(*num_outputs), std::move(record));
     return absl::OkStatus();
   }
   return ExecuteForward(watched, waits, context, inputs, outputs, num_outputs, std::move(record));

@@ -53,9 +53,15 @@ void Recording::Forget(TensorId id, RemovedRecords* removed) {
     const auto record = records_.find(maker->second);
     makers_.erase(maker);
     const std::vector<TensorId>& outputs = record->second->outputs;
-    if (absl::c_any_of(outputs, [&](TensorId output) { return makers_.count(output) > 0; })) {
-      continue;
+    const auto first_other = outputs.begin() + record->second->num_outputs;
+    const auto is_used = [&](TensorId output) { return makers_.count(output) > 0; };
+    if (std::find(outputs.begin(), first_other, last) != first_other &&
+        std::none_of(outputs.begin(), first_other, is_used)) {
+      for (auto other = first_other; other != outputs.end(); ++other) {
+        if (*other != 0) unused.push_back(*other);
+      }
     }
+    if (absl::c_any_of(outputs, is_used)) continue;
     for (const TensorId input : record->second->inputs) {
       if (input != 0) unused.push_back(input);
     }

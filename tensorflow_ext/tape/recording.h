@@ -33,6 +33,7 @@ struct Record {
   // If the op has no gradient, the error that says so, and no plan.
   absl::Status error;
   std::shared_ptr<const EagerPlan> plan;
+  // The program's. `outputs` also has those that only plan->forward returns.
   int num_outputs = 0;
   std::vector<TensorId> inputs, outputs;
   // The tensors that plan->kept names.
@@ -83,7 +84,8 @@ class Recording {
   absl::flat_hash_set<TensorId> watched_;
   // The record that made a tensor, by its number.
   absl::flat_hash_map<TensorId, int64_t> makers_;
-  // How many records take the tensor, plus one while the program has it.
+  // How many records take the tensor, plus one while the program has it or, for an output that the
+  // program never gets, has another one of its record.
   absl::flat_hash_map<TensorId, int64_t> uses_;
   std::map<int64_t, RecordPtr> records_;
   int64_t next_ = 0;

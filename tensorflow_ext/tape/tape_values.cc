@@ -58,4 +58,18 @@ absl::StatusOr<HandlePtr> CastTo(EagerContext* context, DataType type, TensorHan
   return RunOp(context, "Cast", "", {x}, {{"SrcT", TypeAttr(x->dtype)}, {"DstT", TypeAttr(type)}});
 }
 
+absl::StatusOr<HandlePtr> ZerosLike(EagerContext* context, TensorHandle* x) {
+  if (x->dtype != tensorflow::DT_RESOURCE) return LikeThis(context, "ZerosLike", x);
+  std::vector<tensorflow::DtypeAndPartialTensorShape> variable;
+  TF_RETURN_IF_ERROR(x->GetResourceHandleDtypesAndShapes(&variable));
+  tensorflow::TensorShape shape;
+  if (variable.size() != 1 || !variable[0].shape.AsTensorShape(&shape)) {
+    return absl::InvalidArgumentError(
+        "x: zeros are requested for a variable whose type or shape is unknown; make its handle "
+        "with "
+        "a shape, or ask for no zeros (in C, TFEXT_UNCONNECTED_NONE)");
+  }
+  return Zeros(context, "", variable[0].dtype, shape);
+}
+
 }  // namespace tensorflow_ext

@@ -20,6 +20,9 @@ HandlePtr ToHandle(const tensorflow::Tensor& value);
 HandlePtr ShapeHandle(const tensorflow::TensorShape& shape,
                       tensorflow::DataType type = tensorflow::DT_INT64);
 
+// Zeros like a tensor, or like the variable of a handle.
+absl::StatusOr<HandlePtr> ZerosLike(tensorflow::EagerContext* context, tensorflow::TensorHandle* x);
+
 // Runs `op`, ZerosLike or OnesLike.
 absl::StatusOr<HandlePtr> LikeThis(tensorflow::EagerContext* context, const char* op,
                                    tensorflow::TensorHandle* x);

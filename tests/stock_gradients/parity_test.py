@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every case of a family of ops: the gradients of the C API, of the function runtime and, if they
-are this library's, of Python against the reference.
+"""Every case of a family of ops: the gradients of the C API, of tapes in its eager mode, of the
+function runtime and, if they are this library's, of Python against the reference.
 
 Environment:
   PARITY_FAMILIES  some of covered_ops.FAMILIES, whose modules are cases_FAMILY*.py, or
@@ -17,10 +17,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import parity
+import parity_eager
 import parity_python
 import pytest
 import sampling
 import tensorflow as tf
+from c_client import Client, tensorflow_dir
 from covered_ops import NO_SECOND_ORDER, NOT_IN_FUNCTIONS, NOT_IN_PYTHON, ONLY_IN_CLIENTS, STAND_INS
 from parity import Case, Outcome
 from protocol import find_program
@@ -149,6 +151,25 @@ def test_python(outcomes: dict[str, Outcome]) -> None:
         found = parity.judge_python(case, outcome.task, outcome.result, task)
         problems += [f"{case.id}: {problem}" for problem in found]
     fail_with(problems)
+
+
+IN_EAGER_MODE = [case for case in CASES if sampling.is_turn_of_commit(f"EagerC {case.id}", 3)]
+
+
+@pytest.fixture(scope="module")
+def eager_client() -> Client:
+    client = Client(tensorflow_dir(), os.environ["PARITY_LIBRARY"])
+    client.load(os.environ["PARITY_KERNELS"])
+    return client
+
+
+@pytest.mark.parametrize("case", IN_EAGER_MODE, ids=lambda case: case.id)
+def test_eager_mode(case: Case, outcomes: dict[str, Outcome], eager_client: Client) -> None:
+    """EagerC: the C API's eager mode and tapes, in this process, which has the library by now."""
+    outcome = outcomes[case.id]
+    if reason := parity_eager.reason_against(case, outcome.task):
+        pytest.skip(reason)
+    fail_with(parity_eager.problems(eager_client, case, outcome.task, outcome.result))
 
 
 @pytest.mark.parametrize("op", sorted(COVERED - set(NO_SECOND_ORDER)))

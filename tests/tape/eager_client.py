@@ -3,6 +3,8 @@
 
 import ctypes
 import dataclasses
+import pathlib
+import resource
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -279,6 +281,12 @@ def check_two_orders(
     np.testing.assert_allclose(gradient.numpy(), expected, rtol=1e-13)
     expected = outer.gradient(expected, expected_x)
     np.testing.assert_allclose(of_gradient.numpy(), expected, rtol=1e-12)
+
+
+def tensors_in_memory(size: int) -> float:
+    """This process' memory, in vectors of so many doubles."""
+    pages = int(pathlib.Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / (8 * size)
 
 
 def in_thread(body: Any) -> Any:

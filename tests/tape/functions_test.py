@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from c_client import Client, ClientError, tensorflow_dir
-from eager_client import DOUBLE, Context, Tape, Tensor, check_two_orders, function, types
+from eager_client import (
+    DOUBLE,
+    PERSISTENT,
+    Context,
+    Tape,
+    Tensor,
+    check_two_orders,
+    function,
+    tensors_in_memory,
+    types,
+)
 
 from tensorflow_ext._runtime import _library
 
@@ -103,6 +113,55 @@ def test_what_another_run_would_not_give(
     np.testing.assert_allclose((X + 3) * dv.numpy(), y.numpy(), rtol=1e-13)
     read = context.read(v).numpy()
     np.testing.assert_allclose(read, 2 * X + 3 if body is updated else X + 3, rtol=1e-15)
+
+
+def drawn_in_call(x: tf.Tensor) -> tf.Tensor:
+    squares = tf.function(lambda v: v * v * tf.random.uniform([3], 1, 2, dtype=tf.float64))(x)
+    return squares * squares
+
+
+def squared_in_loop(x: tf.Tensor) -> tf.Tensor:
+    def body(i: tf.Tensor, s: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        return i + 1, s * s * tf.random.uniform([3], 1, 2, dtype=tf.float64)
+
+    return tf.while_loop(lambda i, _: i < 2, body, (tf.constant(0), x))[1]
+
+
+@pytest.mark.parametrize("body", [drawn_in_call, squared_in_loop])
+@pytest.mark.parametrize("keeps_y", [True, False])
+def test_second_order_through_kept_tensors(
+    context: Context, body: Callable[[tf.Tensor], tf.Tensor], keeps_y: bool
+) -> None:
+    """y is x to the 4th power times draws. The op also returns draws and squares for its gradient."""
+    x, one = context.tensor(X), context.tensor(np.ones(3))
+    name = added(context, body, SPEC)
+    second, first = Tape(context, x), Tape(context, x)
+    y = context.run(name, x)
+    value = y.numpy()
+    gradient = first.gradient(y, x, one)
+    if not keeps_y:
+        del y, first
+    np.testing.assert_allclose(X * gradient.numpy(), 4 * value, rtol=1e-13)
+    of_gradient = second.gradient(gradient, x, one)
+    np.testing.assert_allclose(X * X * of_gradient.numpy(), 12 * value, rtol=1e-12)
+
+
+def test_kept_tensors_are_freed(context: Context) -> None:
+    """If the program drops y, it drops what the op kept for its gradient."""
+    size = 1 << 20
+    name = added(
+        context,
+        lambda x: tf.function(lambda v: v * tf.random.uniform([size], dtype=v.dtype))(x) ** 2,
+        tf.TensorSpec([size], tf.float64),
+    )
+    x = context.tensor(np.ones(size))
+    tape = Tape(context, x, options=PERSISTENT)
+    y = context.run(name, x)
+    before = tensors_in_memory(size)
+    for _ in range(50):
+        y = context.run(name, x)
+    assert tensors_in_memory(size) < before + 15
+    assert tape.gradients([y], [x]) != [None]
 
 
 @pytest.mark.parametrize("op", ["changed", "PartitionedCall"])

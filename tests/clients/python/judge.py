@@ -23,19 +23,22 @@ from cases import DTYPES, Case
 from check import Check
 from client_process import ClientProcess
 from clients import Client
+from eager_c import EagerC
 from protocol import LEFT_OUT, PROGRAMS, find_program
 
 import tensorflow_ext
 
 _FOLDER = pathlib.Path(__file__).absolute().parents[1]
 LIBRARY = f"{tensorflow_ext.sysconfig.get_lib()}/libtensorflow_ext.so"
-CLIENTS = (*clients.CLIENTS, *PROGRAMS)
+CLIENTS = (*clients.CLIENTS, "EagerC", *PROGRAMS)
 # The SymbolicGradient op itself has no gradient.
 WITH_SECOND_ORDER = tuple(name for name in CLIENTS if name != "SymbolicGradient")
 # Clients with graphs in which a shape may be unknown.
 WITH_UNKNOWN_SHAPES = ("tf.function", "tf.gradients", *PROGRAMS)
 # XLA's kernels cannot check values.
-WITH_ERRORS = ("eager", "tf.function", "tf.gradients", *PROGRAMS)
+WITH_ERRORS = ("eager", "tf.function", "tf.gradients", "EagerC", *PROGRAMS)
+# Clients that report the code of every error.
+WITH_CODES = ("EagerC", *PROGRAMS)
 # The ops of this library that the table of cases must have. The exceptions are ops that compute no
 # numbers, a mark that occurs only in definitions and that no client sees, and the ops that the
 # debug switch and the wrappers of other languages add (tests/wrappers runs the latter).
@@ -53,6 +56,8 @@ def find_client(name: str) -> Client:
     """The client of this name; its program is started once."""
     if name in PROGRAMS:
         return ClientProcess(find_program(name), LIBRARY)
+    if name == "EagerC":
+        return EagerC(LIBRARY)
     return clients.CLIENTS[name]
 
 
@@ -67,7 +72,7 @@ def all_checks(case: Case, name: str, quick: bool = False) -> Iterator[Check]:
     client = find_client(name)
     if case.error:
         if name in WITH_ERRORS:
-            yield from check.check_errors(case, client, exact=name in PROGRAMS)
+            yield from check.check_errors(case, client, exact=name in WITH_CODES)
         return
     try:
         for dtype in case.types:

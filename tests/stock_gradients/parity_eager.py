@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tasks of parity.py in eager mode: the nodes of a case's graph run as ops of TensorFlow's
+eager C API, and this library's tapes differentiate them.
+"""
+
+from typing import Any
+
+import parity
+import tensorflow as tf
+from c_client import Client, ClientError
+from eager_client import Context
+from eager_graph import EagerGraph, orders
+from parity import Case
+from tensorflow.core.framework import graph_pb2
+
+# The ops of graphs that have no meaning for a program that runs op by op. Cases with them, and
+# cases that feed the outputs of ops, are skipped.
+_OF_GRAPHS = {"Enter", "Exit", "Merge", "NextIteration", "Switch"}
+
+# The errors of ops that do not run as eager ops, or that no tape can differentiate, and why.
+_SHARED = "A tape cannot differentiate op TensorArray"  # All gradients of an array share one array.
+_NO_KERNEL = "no registered kernels"  # Graphs replace it before they run.
+ERRORS = {
+    "AccumulateNV2": _NO_KERNEL,
+    "ParallelConcat": "could not be properly replaced",
+    "TensorArrayV3": _SHARED,
+}
+_OLD = "is not available in GraphDef version"  # Only old graphs may have the op.
+
+
+def _graph_def(task: dict[str, Any]) -> graph_pb2.GraphDef:
+    return graph_pb2.GraphDef.FromString(task["graph"])
+
+
+def reason_against(case: Case, task: dict[str, Any]) -> str | None:
+    """The reason why a case is skipped."""
+    if case.also_fed:
+        return "it feeds outputs of ops, which only graphs can"
+    used = {node.op for node in _graph_def(task).node} & _OF_GRAPHS
+    return f"only graphs have the control flow of {min(used)}" if used else None
+
+
+def _error(task: dict[str, Any]) -> str | None:
+    """A fragment of the message that eager mode must give instead of gradients."""
+    graph_def = _graph_def(task)
+    if graph_def.versions.producer < tf.version.GRAPH_DEF_VERSION:
+        return _OLD
+    return next((ERRORS[node.op] for node in graph_def.node if node.op in ERRORS), None)
+
+
+def eager_results(client: Client, task: dict[str, Any]) -> dict[str, Any]:
+    """Like parity_client.client_results, without central differences."""
+    result: dict[str, Any] = {"first": None, "second": None}
+    # Variables, functions and generators of random numbers belong to a context.
+    graph = EagerGraph(Context(client), _graph_def(task))
+    weights = task["weights"] if task["second_order"] else ()
+    found = orders(graph, task["feeds"], task["ys"], task["xs"], task["upstream"], weights)
+    try:
+        _, result["first"] = next(found), next(found)
+    except ClientError as error:
+        return {**result, "error": str(error)}
+    try:
+        result["second"] = next(found, None)
+    except ClientError as error:
+        result["second_error"] = str(error)
+    return result
+
+
+def problems(client: Client, case: Case, task: dict[str, Any], result: dict[str, Any]) -> list[str]:
+    """The faults of the tapes' gradients. `result`: the other client's, whose central differences
+    are a reference.
+    """
+    found = eager_results(client, task)
+    expected = _error(task)
+    if expected is None:
+        differences = {name: value for name, value in result.items() if "numeric" in name}
+        return parity.judge(case, task, differences | found)
+    if case.no_gradient and "error" not in found:
+        return parity.judge(case, task, found)
+    message = found.get("error", "none")
+    return [] if expected in message else [f"expected an error with {expected!r}, got {message!r}"]

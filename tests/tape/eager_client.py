@@ -28,7 +28,7 @@ _POINTERS = (
 class Tensor:
     """Owns a TFE_TensorHandle."""
 
-    def __init__(self, context: "Context", handle: int) -> None:
+    def __init__(self, context: "Context", handle: int | None) -> None:
         self._context, self.handle = context, ctypes.c_void_p(handle)
 
     def numpy(self) -> np.ndarray:

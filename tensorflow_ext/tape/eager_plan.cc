@@ -77,6 +77,30 @@ absl::Status ToCall(const EagerOperation& op, const std::vector<EagerInput>& inp
   return absl::OkStatus();
 }
 
+// As long as a record exists, no other one has its address.
+using CalledFunctions = std::vector<tensorflow::core::RefCountPtr<tensorflow::FunctionRecord>>;
+
+// The functions that the op is, or that its attributes name.
+CalledFunctions FindFunctions(const EagerOperation& op) {
+  CalledFunctions functions;
+  const auto find = [&](const std::string& name) {
+    functions.push_back(op.EagerContext().FindRecord(name));
+  };
+  if (op.is_function()) find(op.Name());
+  tensorflow::AttrValueMap attrs;
+  op.Attrs().FillAttrValueMap(&attrs);
+  for (const auto& [name, value] : std::map<std::string, AttrValue>(attrs.begin(), attrs.end())) {
+    if (value.has_func()) find(value.func().name());
+    for (const auto& function : value.list().func()) find(function.name());
+  }
+  return functions;
+}
+
+bool AreSame(const CalledFunctions& a, const CalledFunctions& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const auto& x, const auto& y) { return x.get() == y.get(); });
+}
+
 using Signature = std::vector<int64_t>;
 
 // The plans of an op with its attributes and device.
@@ -84,9 +108,12 @@ struct PlansOfOp {
   std::map<Signature, std::shared_ptr<const EagerPlan>> plans;
   // How much a plan may assume: 2, shapes and values; 1, shapes; 0, nothing.
   int level = 2;
-  // A function with the same name may be another one.
-  tensorflow::core::RefCountPtr<tensorflow::FunctionRecord> function;
+  // The functions that the op calls. In another context, or later, another one may have the name.
+  CalledFunctions functions;
 };
+
+// So many ops are kept: a program may change an attribute in every step.
+constexpr size_t kMostOps = 1000;
 
 // So many plans of one op with different values or shapes are kept.
 constexpr size_t kMostPlans = 64;
@@ -198,8 +225,7 @@ absl::StatusOr<std::shared_ptr<const EagerPlan>> FindEagerPlan(EagerOperation* o
   if (!has_functions) orders = 1;  // Only calls return more for their gradients.
   EagerContext* const context = &op->EagerContext();
   const Key key{op->MutableAttrs()->CacheKey(op->DeviceName()), has_functions ? context : nullptr};
-  tensorflow::core::RefCountPtr<tensorflow::FunctionRecord> function;
-  if (op->is_function()) function = context->FindRecord(op->Name());
+  CalledFunctions functions = has_functions ? FindFunctions(*op) : CalledFunctions();
   Cache& cache = GetCache();
   int level = 2;
   {
@@ -211,10 +237,11 @@ absl::StatusOr<std::shared_ptr<const EagerPlan>> FindEagerPlan(EagerOperation* o
   const Signature signature = SignatureOf(inputs, wanted, orders);
   {
     const std::lock_guard<std::mutex> lock(cache.mutex);
+    if (cache.ops.size() >= kMostOps && cache.ops.count(key) == 0) cache.ops.clear();
     std::unique_ptr<PlansOfOp>& of_op = cache.ops[key];
-    if (of_op == nullptr || of_op->function.get() != function.get()) {
+    if (of_op == nullptr || !AreSame(of_op->functions, functions)) {
       of_op = std::make_unique<PlansOfOp>();
-      of_op->function = std::move(function);
+      of_op->functions = std::move(functions);
     }
     const auto plan = of_op->plans.find(signature);
     if (plan != of_op->plans.end()) return plan->second;

@@ -64,7 +64,7 @@ absl::StatusOr<std::vector<TapeGradient>> GoBack(TapeState* tape, const Handles&
   std::vector<TensorId> y_ids, x_ids;
   absl::flat_hash_set<TensorId> sources;
   std::vector<RecordPtr> records;
-  TF_RETURN_IF_ERROR(recorder.Locked([&](std::vector<RecordPtr>* removed) -> absl::Status {
+  TF_RETURN_IF_ERROR(recorder.Locked([&](RemovedRecords* removed) -> absl::Status {
     if (tape->used_up) return UsedUp();
     for (size_t i = 0; i < x.size(); ++i) {
       x_ids.push_back(recorder.Find(x[i]));
@@ -178,7 +178,7 @@ absl::Status SetRecording(TapeState* tape, bool recording) {
 }
 
 void Reset(TapeState* tape) {
-  Recorder::Get().Locked([&](std::vector<RecordPtr>* removed) {
+  Recorder::Get().Locked([&](RemovedRecords* removed) {
     tape->recorded.TakeAll(removed);
     tape->recording = true;
     tape->used_up = false;

@@ -211,7 +211,8 @@ class Planner {
 
   absl::Status Differentiate(std::vector<Output>* gradients) {
     // Without an upstream gradient, gradients end the process: graphs never ask for them.
-    if (gradient_ == nullptr || absl::c_none_of(forward_->output_types(), IsDifferentiable)) {
+    const auto has_gradient = [](DataType type) { return IsDifferentiable(type); };
+    if (gradient_ == nullptr || absl::c_none_of(forward_->output_types(), has_gradient)) {
       gradients->resize(inputs_.size());
       return absl::OkStatus();
     }

@@ -11,12 +11,15 @@
 #include "tensorflow_ext/tape/tape_ops.h"
 #include "tensorflow_ext/tape/virtual_functions.h"
 
-// The tables of virtual functions of TensorFlow's classes, by the names of the C++ ABI.
+// The tables of virtual functions of TensorFlow's classes, by the names of the C++ ABI. They are
+// weak: without them the library loads, and has no tapes.
+#define TENSORFLOW_EXT_IMPORTED __attribute__((weak, visibility("default")))
 extern "C" {
-__attribute__((visibility("default"))) extern void* _ZTVN10tensorflow14EagerOperationE[];
-__attribute__((visibility("default"))) extern void* _ZTVN10tensorflow12EagerContextE[];
-__attribute__((visibility("default"))) extern void* _ZTVN10tensorflow12TensorHandleE[];
+TENSORFLOW_EXT_IMPORTED extern void* _ZTVN10tensorflow14EagerOperationE[];
+TENSORFLOW_EXT_IMPORTED extern void* _ZTVN10tensorflow12EagerContextE[];
+TENSORFLOW_EXT_IMPORTED extern void* _ZTVN10tensorflow12TensorHandleE[];
 }
+#undef TENSORFLOW_EXT_IMPORTED
 
 namespace tensorflow_ext {
 
@@ -53,7 +56,8 @@ ImmediateExecutionTensorHandle* (*copy_to_device)(EagerContext*, ImmediateExecut
                                                   const char*, absl::Status*);
 void (*notify_deleted)(const TensorHandle*);
 
-// True while this thread runs steps in place of an op. They are not recorded themselves.
+// True while this thread runs steps for a record or in place of an op. They are not recorded
+// themselves.
 thread_local bool runs_forward = false;
 
 struct RunsForward {
@@ -86,28 +90,55 @@ void Forget(const TensorHandle* handle) {
   notify_deleted(handle);
 }
 
-template <typename Member, typename Function>
-absl::Status Replace(void** table, Member member, Function* function, Function** original) {
-  return ReplaceEntry(VirtualEntry(table, member), reinterpret_cast<void*>(function),
-                      reinterpret_cast<void**>(original));
-}
+// A virtual function of TensorFlow, and ours in its place.
+struct Replacement {
+  template <typename Member, typename Function>
+  Replacement(void** table, Member member, const char* symbol, Function* function,
+              Function** original)
+      : table(table),
+        entry(VirtualEntry(table, member)),
+        symbol(symbol),
+        function(reinterpret_cast<void*>(function)),
+        original(reinterpret_cast<void**>(original)) {}
+
+  void** table;
+  void** entry;
+  const char* symbol;
+  void* function;
+  void** original;
+};
 
 absl::Status ReplaceAll() {
-  TF_RETURN_IF_ERROR(
-      Replace(_ZTVN10tensorflow12TensorHandleE, Find(NotifyDeleted()), &Forget, &notify_deleted));
-  TF_RETURN_IF_ERROR(Replace(_ZTVN10tensorflow12EagerContextE,
-                             &EagerContext::CopyTensorHandleToDevice, &CopyToDevice,
-                             &copy_to_device));
-  return Replace(_ZTVN10tensorflow14EagerOperationE, &EagerOperation::Execute, &Execute, &execute);
+  const Replacement replacements[] = {
+      {_ZTVN10tensorflow12TensorHandleE, Find(NotifyDeleted()), "10RefCounted13NotifyDeletedE",
+       &Forget, &notify_deleted},
+      {_ZTVN10tensorflow12EagerContextE, &EagerContext::CopyTensorHandleToDevice,
+       "12EagerContext24CopyTensorHandleToDeviceE", &CopyToDevice, &copy_to_device},
+      {_ZTVN10tensorflow14EagerOperationE, &EagerOperation::Execute, "14EagerOperation7ExecuteE",
+       &Execute, &execute},
+  };
+  // Nothing is replaced if any check fails.
+  for (const Replacement& one : replacements) {
+    TF_RETURN_IF_ERROR(CheckEntry(one.table, one.entry, one.symbol));
+  }
+  for (const Replacement& one : replacements) {
+    TF_RETURN_IF_ERROR(ReplaceEntry(one.entry, one.function, one.original));
+  }
+  return absl::OkStatus();
 }
 
 // A second handle of an output. A record that kept the output itself would be what keeps the
-// record. The handle itself if the tensor may not be there yet.
+// record. `waits`: the output may not be there yet, so an op passes it on.
 HandlePtr SecondHandle(TensorHandle* handle, bool waits, EagerContext* context) {
-  const Tensor* tensor;
-  if (waits || handle->Type() != TensorHandle::LOCAL || !handle->Tensor(&tensor).ok()) {
-    return NewRef(handle);
+  if (waits) {
+    const RunsForward unrecorded;
+    tensorflow::AttrValue type;
+    type.set_type(handle->dtype);
+    absl::StatusOr<HandlePtr> second = RunOp(context, "Identity", "", {handle}, {{"T", type}});
+    return second.ok() ? *std::move(second) : NewRef(handle);
   }
+  const Tensor* tensor;
+  if (handle->Type() != TensorHandle::LOCAL || !handle->Tensor(&tensor).ok()) return NewRef(handle);
   return HandlePtr(TensorHandle::CreateLocalHandle(
       Tensor(*tensor), handle->device(), handle->op_device(), handle->resource_device(), context));
 }
@@ -140,7 +171,7 @@ void Recorder::Add(TapeState* tape) {
 }
 
 void Recorder::Remove(TapeState* tape) {
-  Locked([&](std::vector<RecordPtr>* removed) {
+  Locked([&](RemovedRecords* removed) {
     tape->recorded.TakeAll(removed);
     tapes_.erase(std::remove(tapes_.begin(), tapes_.end(), tape), tapes_.end());
   });
@@ -162,7 +193,7 @@ TensorId Recorder::FindOrName(const Handle* handle) {
 }
 
 void Recorder::Forget(const Handle* handle) {
-  Locked([&](std::vector<RecordPtr>* removed) {
+  Locked([&](RemovedRecords* removed) {
     const auto found = names_.find(handle);
     if (found == names_.end()) return;
     const Named named = found->second;
@@ -265,7 +296,8 @@ void Recorder::RecordCopy(EagerContext* context, TensorHandle* from, TensorHandl
   record->plan = *plan;
   record->num_outputs = 1;
   AbstractTensorHandle* output = to;
-  AddRecord(watched, /*waits=*/true, context, {}, absl::MakeSpan(&output, 1), std::move(record));
+  const bool waits = context->Executor().Async();
+  AddRecord(watched, waits, context, {}, absl::MakeSpan(&output, 1), std::move(record));
 }
 
 absl::Status Recorder::Execute(EagerOperation* op, Outputs outputs, int* num_outputs) {

@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -50,11 +51,10 @@ class Recorder {
   // True if any tape exists.
   bool IsNeeded() const { return num_tapes_.load(std::memory_order_relaxed) > 0; }
 
-  // Runs `body` with the lock. It may move records and handles to its argument, which are deleted
-  // afterwards: a handle's end calls Forget.
+  // Runs `body` with the lock. It may move records to its argument.
   template <typename Body>
   auto Locked(Body body) {
-    std::vector<RecordPtr> removed;
+    RemovedRecords removed;
     const std::lock_guard<std::mutex> lock(mutex_);
     return body(&removed);
   }

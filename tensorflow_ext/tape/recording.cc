@@ -10,6 +10,22 @@
 
 namespace tensorflow_ext {
 
+RemovedRecords::~RemovedRecords() {
+  // The records that this thread is about to delete, while it deletes any.
+  thread_local std::vector<RecordPtr>* open = nullptr;
+  if (open != nullptr) {
+    for (RecordPtr& record : records_) open->push_back(std::move(record));
+    return;
+  }
+  open = &records_;
+  while (!records_.empty()) {
+    RecordPtr last = std::move(records_.back());
+    records_.pop_back();
+    last = nullptr;  // may add to records_
+  }
+  open = nullptr;
+}
+
 void Recording::Add(RecordPtr record) {
   const int64_t number = next_++;
   for (const TensorId id : record->inputs) {
@@ -23,7 +39,7 @@ void Recording::Add(RecordPtr record) {
   records_.emplace(number, std::move(record));
 }
 
-void Recording::Forget(TensorId id, std::vector<RecordPtr>* removed) {
+void Recording::Forget(TensorId id, RemovedRecords* removed) {
   watched_.erase(id);
   std::vector<TensorId> unused = {id};
   while (!unused.empty()) {
@@ -49,7 +65,7 @@ void Recording::Forget(TensorId id, std::vector<RecordPtr>* removed) {
     for (const TensorId input : record->second->inputs) {
       if (input != 0) unused.push_back(input);
     }
-    removed->push_back(std::move(record->second));
+    removed->Add(std::move(record->second));
     records_.erase(record);
   }
 }
@@ -82,8 +98,8 @@ std::vector<RecordPtr> Recording::Between(const absl::flat_hash_set<TensorId>& x
   return between;
 }
 
-void Recording::TakeAll(std::vector<RecordPtr>* removed) {
-  for (auto& [number, record] : records_) removed->push_back(std::move(record));
+void Recording::TakeAll(RemovedRecords* removed) {
+  for (auto& [number, record] : records_) removed->Add(std::move(record));
   records_.clear();
   makers_.clear();
   uses_.clear();

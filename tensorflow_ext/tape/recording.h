@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -45,6 +46,22 @@ struct Record {
 };
 using RecordPtr = std::shared_ptr<Record>;
 
+// Records to delete once the recorder's lock is free: the end of a record may delete handles, and
+// the end of a handle removes records. A chain of ops ends without recursion, so its length does
+// not matter to the stack.
+class RemovedRecords {
+ public:
+  RemovedRecords() = default;
+  RemovedRecords(const RemovedRecords&) = delete;
+  RemovedRecords& operator=(const RemovedRecords&) = delete;
+  ~RemovedRecords();
+
+  void Add(RecordPtr record) { records_.push_back(std::move(record)); }
+
+ private:
+  std::vector<RecordPtr> records_;
+};
+
 class Recording {
  public:
   void Watch(TensorId id) { watched_.insert(id); }
@@ -53,16 +70,15 @@ class Recording {
   // Adds a record; the tape watches its outputs from now on.
   void Add(RecordPtr record);
 
-  // The program has deleted its last handle of the tensor. Removes the records that nobody needs,
-  // and adds them to `removed`: they own handles, which must not be deleted here.
-  void Forget(TensorId id, std::vector<RecordPtr>* removed);
+  // The program has deleted its last handle of the tensor. Removes the records that nobody needs.
+  void Forget(TensorId id, RemovedRecords* removed);
 
   // The records on a path from a tensor of `x` to one of `y`, the last first.
   std::vector<RecordPtr> Between(const absl::flat_hash_set<TensorId>& x,
                                  const std::vector<TensorId>& y) const;
 
   // Empties the recording.
-  void TakeAll(std::vector<RecordPtr>* removed);
+  void TakeAll(RemovedRecords* removed);
 
  private:
   absl::flat_hash_set<TensorId> watched_;

@@ -2,14 +2,38 @@
 
 #include "tensorflow_ext/tape/virtual_functions.h"
 
+#include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace tensorflow_ext {
+
+absl::Status CheckEntry(void* const* table, void* const* entry, const char* symbol) {
+  std::string found = "no table";
+  if (table != nullptr) {
+    Dl_info info;
+    if (dladdr(*entry, &info) == 0) {
+      found = "no function";
+    } else if (info.dli_sname == nullptr || info.dli_saddr != *entry) {
+      // As if another library, or another copy of this one, sees eager ops.
+      found = absl::StrCat("a function of ", info.dli_fname);
+    } else if (absl::StrContains(info.dli_sname, symbol)) {
+      return absl::OkStatus();
+    } else {
+      found = info.dli_sname;
+    }
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "The tape cannot see eager ops: expected ", symbol,
+      " in TensorFlow's table of virtual functions, got ", found,
+      ". Build tensorflow_ext for this TensorFlow, or add gradients to a graph instead "
+      "(TF_AddGradients)"));
+}
 
 absl::Status ReplaceEntry(void** entry, void* function, void** original) {
   const uintptr_t page = sysconf(_SC_PAGESIZE);

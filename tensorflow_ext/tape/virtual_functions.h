@@ -23,6 +23,10 @@ void** VirtualEntry(void** table, Member member) {
   return table + 2 + (offset - 1) / sizeof(void*);
 }
 
+// Fails with kFailedPrecondition unless the entry holds the function whose mangled name contains
+// `symbol`. `table`: null if TensorFlow's libraries do not export it.
+absl::Status CheckEntry(void* const* table, void* const* entry, const char* symbol);
+
 // Stores `function`, which takes the object as its first argument, in the entry, and what was there
 // in `original` before. Other threads may be calling. kFailedPrecondition if the system does not
 // allow it.

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks for C++ tests without a framework. A failed check does not stop the test; main returns the
-// exit status.
+// Checks for C++ tests without a framework, from any thread. A failed check does not stop the test;
+// main returns the exit status.
 
 #pragma once
 
+#include <atomic>
 #include <cstdio>
 #include <string>
 
 namespace tensorflow_ext {
 
-inline int failures = 0;
+inline std::atomic<int> failures{0};
 
 // Counts a failure unless `ok`, and prints the first ones.
 inline void Check(bool ok, const std::string& what) {
@@ -25,7 +26,7 @@ void CheckOk(const Status& status) {
 }
 
 inline int ExitStatus() {
-  std::fprintf(stderr, "%d failures\n", failures);
+  std::fprintf(stderr, "%d failures\n", failures.load());
   return failures == 0 ? 0 : 1;
 }
 

@@ -2,93 +2,13 @@
 //
 // GradientTape of a C++ client that links libtensorflow_ext.so.
 
-#include <cstring>
-#include <string>
-#include <vector>
-
 #include "absl/strings/match.h"
-#include "tensorflow/c/c_api.h"
-#include "tensorflow/c/eager/c_api.h"
-#include "tensorflow_ext/c_objects.h"
 #include "tensorflow_ext/gradient_tape.h"
 #include "tests/cc/check.h"
+#include "tests/cc/eager.h"
 
 namespace tensorflow_ext {
 namespace {
-
-template <typename T>
-T Value(absl::StatusOr<T> value) {
-  CheckOk(value.status());
-  return *std::move(value);
-}
-
-class Eager {
- public:
-  Eager() {
-    TFE_ContextOptions* options = TFE_NewContextOptions();
-    context_ = TFE_NewContext(options, status_.get());
-    CheckOk(status_.Get());
-    TFE_DeleteContextOptions(options);
-  }
-  ~Eager() { TFE_DeleteContext(context_); }
-
-  TFE_Context* context() { return context_; }
-
-  EagerTensor Scalar(double value) { return Tensor(TF_DOUBLE, {}, &value, sizeof value); }
-
-  EagerTensor Vector(const std::vector<double>& values) {
-    const int64_t size = values.size();
-    return Tensor(TF_DOUBLE, {size}, values.data(), size * sizeof values[0]);
-  }
-
-  EagerTensor Ints(const std::vector<int32_t>& values) {
-    const int64_t size = values.size();
-    return Tensor(TF_INT32, {size}, values.data(), size * sizeof values[0]);
-  }
-
-  EagerTensor Product(const EagerTensor& x, const EagerTensor& y) { return Run("Mul", {&x, &y}); }
-
-  EagerTensor Rows(const EagerTensor& x, const std::vector<int32_t>& ids) {
-    const EagerTensor indices = Ints(ids);
-    return Run("Gather", {&x, &indices});
-  }
-
-  EagerTensor Run(const char* name, const std::vector<const EagerTensor*>& inputs) {
-    TFE_Op* op = TFE_NewOp(context_, name, status_.get());
-    for (const EagerTensor* input : inputs) TFE_OpAddInput(op, input->get(), status_.get());
-    TFE_TensorHandle* output = nullptr;
-    int count = 1;
-    TFE_Execute(op, &output, &count, status_.get());
-    CheckOk(status_.Get());
-    TFE_DeleteOp(op);
-    return EagerTensor(output);
-  }
-
-  double ValueOf(const EagerTensor& tensor) { return ValuesOf<double>(tensor)[0]; }
-
-  template <typename T>
-  std::vector<T> ValuesOf(const EagerTensor& tensor) {
-    TF_Tensor* value = TFE_TensorHandleResolve(tensor.get(), status_.get());
-    CheckOk(status_.Get());
-    const T* const first = static_cast<T*>(TF_TensorData(value));
-    const std::vector<T> values(first, first + TF_TensorElementCount(value));
-    TF_DeleteTensor(value);
-    return values;
-  }
-
- private:
-  EagerTensor Tensor(TF_DataType type, const std::vector<int64_t>& shape, const void* values,
-                     size_t bytes) {
-    TF_Tensor* tensor = TF_AllocateTensor(type, shape.data(), shape.size(), bytes);
-    std::memcpy(TF_TensorData(tensor), values, bytes);
-    EagerTensor handle(TFE_NewTensorHandle(tensor, status_.get()));
-    TF_DeleteTensor(tensor);
-    return handle;
-  }
-
-  c_objects_internal::Status status_;
-  TFE_Context* context_;
-};
 
 void Run() {
   Eager eager;
@@ -122,6 +42,19 @@ void Run() {
         unwatched.ToString());
 }
 
+// A chain of any length ends without recursion. The gradient of Sin keeps its input, so the end of
+// each record ends a tensor and so the record before.
+void DropLongChain() {
+  const Eager eager;
+  const EagerTensor x = eager.Scalar(1);
+  GradientTape tape = Value(GradientTape::New(eager.context()));
+  CheckOk(tape.Watch(x.get()));
+  EagerTensor y = eager.Run("Sin", {x.get()});
+  for (int i = 0; i < 100000; ++i) y = eager.Run("Sin", {y.get()});
+  y = nullptr;
+  Check(Value(tape.Gradient({x.get()}, {x.get()}))[0] != nullptr, "the tape works");
+}
+
 void RunSlices() {
   Eager eager;
   const EagerTensor x = eager.Vector({1, 2, 3, 4}), z = eager.Vector({5, 6});
@@ -153,6 +86,7 @@ void RunSlices() {
 
 int main() {
   tensorflow_ext::Run();
+  tensorflow_ext::DropLongChain();
   tensorflow_ext::RunSlices();
   return tensorflow_ext::ExitStatus();
 }

@@ -15,8 +15,8 @@ from tensorflow_ext import sysconfig
 
 _ROOT = pathlib.Path(sysconfig.get_include())
 
-# These include XLA's headers or check the version. One file includes them with the public headers,
-# so TensorFlow's headers are compiled once.
+# These include XLA's headers, check the version, or use what TensorFlow's classes are inside. One
+# file includes them with the public headers, so TensorFlow's headers are compiled once.
 _SOURCES = (
     "tensorflow_ext/graph_marks/no_gradient_op.cc",
     "tensorflow_ext/xla/lowering.cc",
@@ -58,7 +58,9 @@ def test_version_dependent_code_compiles_against_the_oldest(tmp_path: pathlib.Pa
     headers = (_ROOT / "tensorflow_ext").rglob("*.h")
     included = sorted(str(path.relative_to(_ROOT)) for path in headers)
     assert "tensorflow_ext/kernels/elementwise_op.h" in included
-    text = "".join(f'#include "{name}"\n' for name in [*included, *_SOURCES])
+    tape = sorted(str(path.relative_to(_ROOT)) for path in _ROOT.glob("tensorflow_ext/tape/*.cc"))
+    assert "tensorflow_ext/tape/recorder.cc" in tape
+    text = "".join(f'#include "{name}"\n' for name in [*included, *_SOURCES, *tape])
     oldest = pathlib.Path(sys.prefix, f"tensorflow-2.{_OLDEST}", "include")
     assert oldest.is_dir(), f"there is no {oldest}: ./run test puts it there"
     compiles, said = _compile(tmp_path, text + _stated(_OLDEST), oldest)

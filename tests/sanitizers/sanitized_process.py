@@ -20,9 +20,15 @@ _OPTIONS = {
 
 
 def run(
-    sanitizer: str, program: pathlib.Path, *arguments: object
+    sanitizer: str, program: pathlib.Path, *arguments: object, **options: str
 ) -> subprocess.CompletedProcess[str]:
     """Runs a program; its output and its errors are the result's stdout.
+
+    Args:
+      sanitizer: "address" or "thread".
+      program: The program.
+      *arguments: Its arguments.
+      **options: Environment variables, such as LSAN_OPTIONS.
 
     The program is a Python file (*.py) or an executable. A sanitizer's runtime must be the first
     library of its process, so it is preloaded; the compiler knows where its runtimes are.
@@ -36,7 +42,7 @@ def run(
     python = PYTHON if program.suffix == ".py" else []
     return subprocess.run(
         [*python, program, *map(str, arguments)],
-        env={**os.environ, **_OPTIONS, "LD_PRELOAD": ":".join(runtimes)},
+        env={**os.environ, **_OPTIONS, **options, "LD_PRELOAD": ":".join(runtimes)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from c_client import Client, ClientError, tensorflow_dir
-from eager_client import PERSISTENT, Context, Tape, Tensor, check_two_orders, tensors_in_memory
+from eager_client import (
+    DOUBLE,
+    PERSISTENT,
+    Context,
+    Tape,
+    Tensor,
+    check_two_orders,
+    function,
+    tensors_in_memory,
+    types,
+)
 
 from tensorflow_ext._runtime import _library
 
@@ -60,10 +70,10 @@ def inner(x: tf.Tensor) -> tf.Tensor:
     return tf.function(lambda v: v * loop(v))(x) + branch(x)
 
 
-@pytest.mark.parametrize("function", [loop, branch, case, mapped, text, inner])
-def test_functions(context: Context, function: Callable[[tf.Tensor], tf.Tensor]) -> None:
-    name = added(context, function, SPEC)
-    check_two_orders(context, lambda x: context.run(name, x), tf.function(function), X)
+@pytest.mark.parametrize("body", [loop, branch, case, mapped, text, inner])
+def test_functions(context: Context, body: Callable[[tf.Tensor], tf.Tensor]) -> None:
+    name = added(context, body, SPEC)
+    check_two_orders(context, lambda x: context.run(name, x), tf.function(body), X)
 
 
 def updated(x: tf.Tensor, handle: tf.Tensor) -> tf.Tensor:
@@ -87,13 +97,13 @@ def drawn_in_loop(x: tf.Tensor, handle: tf.Tensor) -> tf.Tensor:
     return tf.while_loop(lambda i, _: i < 3, body, (tf.constant(0), first))[1]
 
 
-@pytest.mark.parametrize("function", [updated, drawn, drawn_in_loop])
+@pytest.mark.parametrize("body", [updated, drawn, drawn_in_loop])
 def test_what_another_run_would_not_give(
-    context: Context, function: Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
+    context: Context, body: Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
 ) -> None:
     """y is linear in x and in the variable, so x dy/dx = v dy/dv = y for the same draws."""
-    x, v = context.tensor(X), context.variable(function.__name__, X + 3)
-    name = added(context, function, SPEC, tf.TensorSpec([], tf.resource))
+    x, v = context.tensor(X), context.variable(body.__name__, X + 3)
+    name = added(context, body, SPEC, tf.TensorSpec([], tf.resource))
     tape = Tape(context, x, v)
     y = context.run(name, x, v)
     dx, dv = tape.gradients([y], [x, v])
@@ -102,7 +112,7 @@ def test_what_another_run_would_not_give(
     np.testing.assert_allclose(X * dx.numpy(), y.numpy(), rtol=1e-13)
     np.testing.assert_allclose((X + 3) * dv.numpy(), y.numpy(), rtol=1e-13)
     read = context.read(v).numpy()
-    np.testing.assert_allclose(read, 2 * X + 3 if function is updated else X + 3, rtol=1e-15)
+    np.testing.assert_allclose(read, 2 * X + 3 if body is updated else X + 3, rtol=1e-15)
 
 
 def drawn_in_call(x: tf.Tensor) -> tf.Tensor:
@@ -117,14 +127,14 @@ def squared_in_loop(x: tf.Tensor) -> tf.Tensor:
     return tf.while_loop(lambda i, _: i < 2, body, (tf.constant(0), x))[1]
 
 
-@pytest.mark.parametrize("function", [drawn_in_call, squared_in_loop])
+@pytest.mark.parametrize("body", [drawn_in_call, squared_in_loop])
 @pytest.mark.parametrize("keeps_y", [True, False])
 def test_second_order_through_kept_tensors(
-    context: Context, function: Callable[[tf.Tensor], tf.Tensor], keeps_y: bool
+    context: Context, body: Callable[[tf.Tensor], tf.Tensor], keeps_y: bool
 ) -> None:
     """y is x to the 4th power times draws. The op also returns draws for its gradient."""
     x, one = context.tensor(X), context.tensor(np.ones(3))
-    name = added(context, function, SPEC)
+    name = added(context, body, SPEC)
     second, first = Tape(context, x), Tape(context, x)
     y = context.run(name, x)
     value = y.numpy()
@@ -154,16 +164,18 @@ def test_kept_tensors_are_freed(context: Context) -> None:
     assert tape.gradients([y], [x]) != [None]
 
 
-def test_a_changed_function(context: Context) -> None:
+@pytest.mark.parametrize("op", ["changed", "PartitionedCall"])
+def test_a_changed_function(context: Context, op: str) -> None:
     """A function that is removed and defined anew gets another gradient."""
     x = context.tensor(X)
+    attrs = {} if op == "changed" else {"f": function("changed"), "Tout": types(DOUBLE)}
     for factor in (2.0, 3.0):
         concrete = tf.function(lambda v, f=factor: v * f).get_concrete_function(SPEC)
         definition = concrete.function_def
         definition.signature.name = "changed"
         context.add_function(definition)
         tape = Tape(context, x)
-        y = context.run("changed", x)
+        y = context.run(op, [x] if attrs else x, **attrs)
         np.testing.assert_array_equal(tape.gradient(y, x).numpy(), np.full(3, factor))
         context.checked("TFE_ContextRemoveFunction", context.context, b"changed")
 

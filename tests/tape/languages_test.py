@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GradientTape of Java and Rust gives what Python's does; examples train as Python does."""
+"""GradientTape of Java and Rust gives what Python's does; the examples of all languages with an
+eager mode train as Python does.
+"""
 
 import gzip
 import os

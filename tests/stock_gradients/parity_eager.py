@@ -41,7 +41,7 @@ def reason_against(case: Case, task: dict[str, Any]) -> str | None:
 
 
 def _error(task: dict[str, Any]) -> str | None:
-    """A fragment of the message that eager mode must give instead of gradients."""
+    """A fragment of the message that eager mode may give instead of gradients."""
     graph_def = _graph_def(task)
     if graph_def.versions.producer < tf.version.GRAPH_DEF_VERSION:
         return _OLD
@@ -71,11 +71,7 @@ def problems(client: Client, case: Case, task: dict[str, Any], result: dict[str,
     are a reference.
     """
     found = eager_results(client, task)
-    expected = _error(task)
-    if expected is None:
-        differences = {name: value for name, value in result.items() if "numeric" in name}
-        return parity.judge(case, task, differences | found)
-    if case.no_gradient and "error" not in found:
-        return parity.judge(case, task, found)
-    message = found.get("error", "none")
-    return [] if expected in message else [f"expected an error with {expected!r}, got {message!r}"]
+    differences = {name: value for name, value in result.items() if "numeric" in name}
+    faults = parity.judge(case, task, differences | found)
+    allowed = _error(task)
+    return [] if allowed is not None and allowed in found.get("error", "") else faults

@@ -158,14 +158,17 @@ IN_EAGER_MODE = [case for case in CASES if sampling.is_turn_of_commit(f"EagerC {
 
 @pytest.fixture(scope="module")
 def eager_client() -> Client:
-    client = Client(tensorflow_dir(), os.environ["PARITY_LIBRARY"])
+    import tensorflow_ext  # Not earlier: see test_python.
+
+    library = f"{tensorflow_ext.sysconfig.get_lib()}/libtensorflow_ext.so"
+    client = Client(tensorflow_dir(), library)
     client.load(os.environ["PARITY_KERNELS"])
     return client
 
 
 @pytest.mark.parametrize("case", IN_EAGER_MODE, ids=lambda case: case.id)
 def test_eager_mode(case: Case, outcomes: dict[str, Outcome], eager_client: Client) -> None:
-    """EagerC: the C API's eager mode and tapes, in this process, which has the library by now."""
+    """EagerC: the eager mode of the C API with tapes, in this process."""
     outcome = outcomes[case.id]
     if reason := parity_eager.reason_against(case, outcome.task):
         pytest.skip(reason)

@@ -120,7 +120,7 @@ class Context:
                     self.checked("TFE_OpAddInput", made, given.handle)
                 else:
                     self.checked("TFE_OpAddInputList", made, _array(given), len(given))
-            results = (ctypes.c_void_p * max(outputs, 1))()
+            results: Any = (ctypes.c_void_p * max(outputs, 1))()
             count = ctypes.c_int(outputs)
             self.checked("TFE_Execute", made, results, ctypes.byref(count))
         finally:

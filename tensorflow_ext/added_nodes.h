@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parts of inline_calls.h and slice_gradients.h, which send a scope's graph to libtensorflow_ext.so
-// and add the nodes that it gives.
+// Parts of inline_calls.h, minimize.h and slice_gradients.h, which send a scope's graph to
+// libtensorflow_ext.so and add the nodes that it gives.
 
 #pragma once
 

@@ -14,6 +14,7 @@ CORE_SECONDS = {
     "//tests/benchmarks:results_test": 3,
     "//tests/benchmarks:shards_test": 12,
     "//tests/cc:graph_test": 3,
+    "//tests/cc:minimize_test": 3,
     "//tests/cc:set_up_test": 43,
     "//tests/cc:slices_test": 2,
     "//tests/cc:tape_test": 2,
@@ -72,7 +73,7 @@ CORE_SECONDS = {
     "//tests/new_op:building_test": 86,
     "//tests/python:cpu_loops_test": 31,
     "//tests/python:explain_test": 11,
-    "//tests/python:python_test": 507,
+    "//tests/python:python_test": 499,
     "//tests/release_check:release_check_test": 5,
     "//tests/run:run_test": 28,
     "//tests/sanitizers:fuzz_test": 59,
@@ -108,4 +109,5 @@ CORE_SECONDS = {
     "//tests/wheel:wheel_test": 54,
     "//tests/wrappers:all_ops_test": 5,
     "//tests/wrappers:command_test": 4,
+    "//tests/wrappers:optimizers_test": 5,
 }

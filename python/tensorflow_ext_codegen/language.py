@@ -11,6 +11,7 @@ import numpy as np
 
 from tensorflow_ext import _names as names
 from tensorflow_ext_codegen.op_interface import Op
+from tensorflow_ext_codegen.optimizers import OPTIMIZERS, SCHEDULES
 
 
 class RenderError(Exception):
@@ -31,6 +32,8 @@ class Language:
       files: For a language whose wrappers are a folder of files. It takes the ops and
         their common name, and returns the files, each with its template and its extra
         variables. `templates` is empty then.
+      train: The templates of optimizers and `minimize`, as in `templates`; the names of files
+        for a folder.
     """
 
     title: str
@@ -38,6 +41,7 @@ class Language:
     keywords: Set[str]
     filters: Mapping[str, Callable[..., Any]] = dataclasses.field(default_factory=dict)
     files: Callable[[Sequence[Op], str], Mapping[str, tuple[str, Mapping[str, Any]]]] | None = None
+    train: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 def render(
@@ -51,7 +55,8 @@ def render(
     """Renders a language's templates.
 
     A template has `ops`, `name` (the common name of the wrappers: a namespace, a
-    package), `stem` (the file's name without its suffix) and the filters
+    package), `stem` (the file's name without its suffix), the tables `optimizers` and
+    `schedules`, and the filters
 
         snake, camel, pascal   a name in this case (`names`)
         safe                   a name that is not a keyword of the language
@@ -61,7 +66,7 @@ def render(
 
     Args:
       language: The language to write.
-      ops: The ops.
+      ops: The ops; none for the templates `train`.
       name: The common name of the wrappers.
       stem: The file's name without its suffix.
       folder: The folder of the templates.
@@ -98,13 +103,21 @@ def render(
         **language.filters,
     )
     files: Mapping[str, tuple[str, Mapping[str, Any]]]
-    if language.files is not None:
+    if not ops:
+        files = {end: (template, {}) for end, template in language.train.items()}
+    elif language.files is not None:
         files = language.files(ops, name)
     else:
         files = {end: (template, {}) for end, template in language.templates.items()}
     return {
         file: environment.get_template(template).render(
-            ops=ops, name=name, stem=stem, **own, **further
+            ops=ops,
+            name=name,
+            stem=stem,
+            optimizers=OPTIMIZERS,
+            schedules=SCHEDULES,
+            **own,
+            **further,
         )
         for file, (template, own) in files.items()
     }

@@ -98,12 +98,11 @@ class ApplyGradientsOp : public OpKernel {
 
   void Compute(OpKernelContext* context) override {
     OP_REQUIRES_OK(context, CheckGraphAndNames<T>(kApplyGradients, "gradients", *context));
-    OP_REQUIRES_OK(context, CheckRank(kApplyGradients, "variables", context->input(2).shape(), 1,
-                                      kVector));
+    OP_REQUIRES_OK(context,
+                   CheckRank(kApplyGradients, "variables", context->input(2).shape(), 1, kVector));
     const absl::string_view bytes = Bytes<T>::Read(context->input(0));
-    const absl::StatusOr<TrainingStep> made =
-        ApplyGradients(bytes.data(), bytes.size(), Names(context->input(1)),
-                       Names(context->input(2)), optimizer_);
+    const absl::StatusOr<TrainingStep> made = ApplyGradients(
+        bytes.data(), bytes.size(), Names(context->input(1)), Names(context->input(2)), optimizer_);
     OP_REQUIRES_OK(context, Prefixed(kApplyGradients, made.status()));
     OP_REQUIRES_OK(context, WriteGraphDef<T>(made->nodes, context));
     OP_REQUIRES_OK(context, WriteName(1, made->step, context));

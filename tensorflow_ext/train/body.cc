@@ -167,6 +167,15 @@ Expr Binary(const char* op, const Expr& x, const Expr& y) {
   return body->Add(op, {x, y});
 }
 
+// Reduces all axes.
+Expr OverAll(const char* op, const Expr& x) {
+  Body* const body = x.body;
+  const Expr rank = body->Add("Rank", {x});
+  const Expr axes = body->Add("Range", {body->Constant(0, tensorflow::DT_INT32), rank,
+                                        body->Constant(1, tensorflow::DT_INT32)});
+  return body->Add(op, {x, axes});
+}
+
 }  // namespace
 
 bool Body::IsIn(const Body* other) const {
@@ -198,11 +207,7 @@ Expr Cast(const Expr& x, DataType type) {
   return x.body->Add("Cast", {x}, Type("DstT", type));
 }
 
-Expr Sum(const Expr& x) {
-  const Expr rank = x.body->Add("Rank", {x});
-  const Expr axes = x.body->Add("Range", {x.body->Constant(0, tensorflow::DT_INT32), rank,
-                                          x.body->Constant(1, tensorflow::DT_INT32)});
-  return x.body->Add("Sum", {x, axes});
-}
+Expr Sum(const Expr& x) { return OverAll("Sum", x); }
+Expr All(const Expr& x) { return OverAll("All", x); }
 
 }  // namespace tensorflow_ext::train

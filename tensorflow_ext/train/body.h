@@ -87,7 +87,7 @@ class Body {
   tensorflow::Graph* const graph_;
   FunctionBuilder builder_;
   absl::Status status_;
-  // Of a branch: the body around it, and the tensors there that its arguments stand for.
+  // The body around a branch, and the tensors there that its arguments stand for.
   Body* around_ = nullptr;
   std::vector<Expr> captured_;
   Outputs arguments_;
@@ -115,7 +115,8 @@ Expr Pow(double x, const Expr& y);
 Expr Maximum(const Expr& x, const Expr& y);
 Expr Minimum(const Expr& x, const Expr& y);
 Expr Cast(const Expr& x, tensorflow::DataType type);
-// The sum of all elements.
+// The sum of all elements, and whether all are true.
 Expr Sum(const Expr& x);
+Expr All(const Expr& x);
 
 }  // namespace tensorflow_ext::train

@@ -2,6 +2,8 @@
 //
 // The functions of train.h.
 
+#include "tensorflow_ext/gradient/c_api.h"
+
 #include <mutex>
 #include <string>
 #include <vector>
@@ -10,13 +12,14 @@
 #include "absl/strings/str_cat.h"
 #include "tensorflow/c/c_api_internal.h"
 #include "tensorflow/c/tf_status_helper.h"
-#include "tensorflow_ext/gradient/c_api.h"
 #include "tensorflow_ext/gradient/c_api/c_api_internal.h"
 #include "tensorflow_ext/gradient/c_api/client_graph.h"
 #include "tensorflow_ext/train/train.h"
 #include "tensorflow_ext/train/training_step.h"
 
 namespace tensorflow_ext::train {
+using tensorflow::Node;
+
 namespace {
 
 std::string StateLines(const TrainingStep& step) {
@@ -30,18 +33,18 @@ std::string StateLines(const TrainingStep& step) {
 absl::Status CheckArguments(const TF_Graph* graph, const char* optimizer,
                             const TfExt_TrainingStep* training, const TF_Buffer* state) {
   if (graph == nullptr || optimizer == nullptr || training == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(graph == nullptr       ? "graph"
-                     : optimizer == nullptr ? "optimizer"
-                                            : "training",
-                     ": expected a pointer, got NULL"));
+    return absl::InvalidArgumentError(absl::StrCat(graph == nullptr       ? "graph"
+                                                   : optimizer == nullptr ? "optimizer"
+                                                                          : "training",
+                                                   ": expected a pointer, got NULL"));
   }
   return state == nullptr ? absl::OkStatus() : CheckEmpty(state);
 }
 
 absl::Status ApplyGradientsOfGraph(TF_Graph* graph, const TF_Output* gradients,
                                    const TF_Output* variables, int n, const char* optimizer,
-                                   TfExt_TrainingStep* training, TF_Buffer* state) {
+                                   const Node* loss_scale, TfExt_TrainingStep* training,
+                                   TF_Buffer* state) {
   TF_RETURN_IF_ERROR(CheckArray("gradients", gradients, n));
   TF_ASSIGN_OR_RETURN(const auto handles, OutputTensors(graph, "variables", variables, n));
   std::vector<TF_Output> existing;
@@ -59,31 +62,67 @@ absl::Status ApplyGradientsOfGraph(TF_Graph* graph, const TF_Output* gradients,
   TrainingStep made;
   {
     tensorflow::mutex_lock lock(graph->mu);
-    TF_ASSIGN_OR_RETURN(made, ApplyGradients(graph->graph, tensors, handles, optimizer));
+    TF_ASSIGN_OR_RETURN(made,
+                        ApplyGradients(graph->graph, tensors, handles, optimizer, loss_scale));
   }
   TF_RETURN_IF_ERROR(ImportNodes(graph, made.nodes));
   const bool has_rate = made.has_learning_rate;
-  TF_ASSIGN_OR_RETURN(
-      const auto added,
-      FindTensors(graph, {made.step + ":0", made.initialize + ":0", made.state[0],
-                          made.state[has_rate ? 1 : 0]}));
+  TF_ASSIGN_OR_RETURN(const auto added,
+                      FindTensors(graph, {made.step + ":0", made.initialize + ":0", made.state[0],
+                                          made.state[has_rate ? 1 : 0]}));
   if (state != nullptr) TF_RETURN_IF_ERROR(Write(StateLines(made), state));
-  *training = {added[0].oper, added[1].oper, added[2],
-               has_rate ? added[3] : TF_Output{nullptr, 0}};
+  *training = {added[0].oper, added[1].oper, added[2], has_rate ? added[3] : TF_Output{nullptr, 0}};
   return absl::OkStatus();
+}
+
+// Adds the variable that a LossScaleOptimizer multiplies the loss by, and the product.
+TF_Output ScaledLoss(TF_Graph* graph, TF_Output loss, const std::string& optimizer,
+                     TF_Operation** scale, TF_Status* status) {
+  std::string scope = optimizer;
+  for (int i = 1; TF_GraphOperationByName(graph, (scope + "/dynamic_scale").c_str()); ++i) {
+    scope = absl::StrCat(optimizer, "_", i);
+  }
+  const auto add = [&](const char* op, const char* name, std::vector<TF_Output> inputs,
+                       const char* attribute, TF_DataType type) {
+    const std::string full = absl::StrCat(scope, "/", name);
+    TF_OperationDescription* const node = TF_NewOperation(graph, op, full.c_str());
+    for (const TF_Output& input : inputs) TF_AddInput(node, input);
+    TF_SetAttrType(node, attribute, type);
+    if (inputs.empty()) {
+      TF_SetAttrShape(node, "shape", nullptr, 0);
+      TF_SetAttrString(node, "shared_name", full.data(), full.size());
+    }
+    return TF_Output{TF_FinishOperation(node, status), 0};
+  };
+  const TF_DataType type = TF_OperationOutputType(loss);
+  const TF_Output handle = add("VarHandleOp", "dynamic_scale", {}, "dtype", TF_FLOAT);
+  if (TF_GetCode(status) != TF_OK) return loss;
+  const TF_Output value = add("ReadVariableOp", "scale", {handle}, "dtype", TF_FLOAT);
+  if (TF_GetCode(status) != TF_OK) return loss;
+  const TF_Output cast = add("Cast", "scale_of_loss", {value}, "DstT", type);
+  if (TF_GetCode(status) != TF_OK) return loss;
+  *scale = handle.oper;
+  return add("Mul", "scaled_loss", {loss, cast}, "T", type);
 }
 
 absl::Status Minimize(TF_Graph* graph, TF_Output loss, const TF_Output* variables, int n,
                       const char* optimizer, TfExt_TrainingStep* training, TF_Buffer* state) {
   // Before the graph changes.
-  TF_RETURN_IF_ERROR(CheckOptimizer(optimizer));
+  TF_ASSIGN_OR_RETURN(const std::string scaling, LossScaleName(optimizer));
   TF_RETURN_IF_ERROR(OutputTensors(graph, "variables", variables, n).status());
+  TF_RETURN_IF_ERROR(OutputTensors(graph, "loss", &loss, 1).status());
   std::vector<TF_Output> xs(variables, variables + n), gradients(n);
   const Owned<TF_Status, TF_DeleteStatus> status(TF_NewStatus());
+  TF_Operation* scale = nullptr;
+  if (!scaling.empty()) {
+    loss = ScaledLoss(graph, loss, scaling, &scale, status.get());
+    TF_RETURN_IF_ERROR(tensorflow::StatusFromTF_Status(status.get()));
+  }
   TfExt_AddGradients(graph, nullptr, &loss, 1, xs.data(), n, nullptr, status.get(),
                      gradients.data(), TFEXT_UNCONNECTED_NONE);
   TF_RETURN_IF_ERROR(tensorflow::StatusFromTF_Status(status.get()));
-  return ApplyGradientsOfGraph(graph, gradients.data(), variables, n, optimizer, training, state);
+  return ApplyGradientsOfGraph(graph, gradients.data(), variables, n, optimizer,
+                               scale == nullptr ? nullptr : &scale->node, training, state);
 }
 
 }  // namespace
@@ -106,7 +145,7 @@ void TfExt_ApplyGradients(TF_Graph* graph, const TF_Output* gradients, const TF_
   tensorflow_ext::Guarded(status, [&]() -> absl::Status {
     TF_RETURN_IF_ERROR(tensorflow_ext::train::CheckArguments(graph, optimizer, training, state));
     return tensorflow_ext::train::ApplyGradientsOfGraph(graph, gradients, variables, n, optimizer,
-                                                        training, state);
+                                                        /*loss_scale=*/nullptr, training, state);
   });
 }
 
@@ -124,10 +163,9 @@ void TfExt_ApplyGradientsOfGraphDef(const void* graph_def, size_t graph_def_leng
     for (std::string& gradient : of_variables) {
       if (gradient == "-") gradient.clear();
     }
-    TF_ASSIGN_OR_RETURN(
-        const auto made,
-        tensorflow_ext::train::ApplyGradients(graph_def, graph_def_length, of_variables,
-                                              tensorflow_ext::Lines(variables), optimizer));
+    TF_ASSIGN_OR_RETURN(const auto made, tensorflow_ext::train::ApplyGradients(
+                                             graph_def, graph_def_length, of_variables,
+                                             tensorflow_ext::Lines(variables), optimizer));
     TF_RETURN_IF_ERROR(tensorflow_ext::Write(made.nodes.SerializeAsString(), nodes));
     return tensorflow_ext::Write(absl::StrCat(made.step, "\n", made.initialize, "\n",
                                               tensorflow_ext::train::StateLines(made)),

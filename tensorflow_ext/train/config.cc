@@ -38,9 +38,9 @@ absl::StatusOr<Config> Config::FromValue(const Value& value) {
   const auto config = fields.find("config");
   if (name == fields.end() || name->second.kind_case() != Value::kStringValue ||
       (config != fields.end() && config->second.kind_case() != Value::kStructValue)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "optimizer: expected {\"class_name\": a string, \"config\": an object}, got ",
-        value.ShortDebugString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("optimizer: expected {\"class_name\": a string, \"config\": an object}, got ",
+                     value.ShortDebugString()));
   }
   Config result;
   result.class_name_ = name->second.string_value();
@@ -60,9 +60,9 @@ const Value* Config::Find(const std::string& key) {
 void Config::Fail(const std::string& key, const std::string& expected) {
   if (!status_.ok()) return;
   const auto found = config_.fields().find(key);
-  status_ = absl::InvalidArgumentError(absl::StrCat(
-      class_name_, ": ", key, " must be ", expected, ", got ",
-      found == config_.fields().end() ? "nothing" : found->second.ShortDebugString()));
+  status_ = absl::InvalidArgumentError(
+      absl::StrCat(class_name_, ": ", key, " must be ", expected, ", got ",
+                   found == config_.fields().end() ? "nothing" : found->second.ShortDebugString()));
 }
 
 void Config::Check(bool holds, const std::string& key, const std::string& expected) {
@@ -125,9 +125,8 @@ absl::Status Config::Finish() const {
   TF_RETURN_IF_ERROR(status_);
   for (const auto& [key, value] : config_.fields()) {
     if (asked_.count(key) == 0) {
-      return absl::InvalidArgumentError(absl::StrCat(class_name_, " has no '", key,
-                                                     "'; expected one of: ",
-                                                     absl::StrJoin(asked_, ", ")));
+      return absl::InvalidArgumentError(absl::StrCat(
+          class_name_, " has no '", key, "'; expected one of: ", absl::StrJoin(asked_, ", ")));
     }
   }
   return absl::OkStatus();

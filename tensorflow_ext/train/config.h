@@ -32,6 +32,8 @@ class Config {
   std::optional<Config> MaybeObject(const std::string& key);
   std::string Text(const std::string& key, const std::string& otherwise);
   std::vector<double> Numbers(const std::string& key);
+  // Allows the key.
+  void Ignore(const std::string& key) { asked_.insert(key); }
 
   // Reports an error unless `holds`. `expected`: such as "a number in [0, 1]".
   void Check(bool holds, const std::string& key, const std::string& expected);

@@ -20,9 +20,7 @@ void Apply(const Update& u, const char* kernel, const std::vector<Expr>& rest,
   u.body->Add(kernel, inputs, attributes);
 }
 
-Expr Number(const Update& u, double value) {
-  return u.body->Constant(value, u.variable.type);
-}
+Expr Number(const Update& u, double value) { return u.body->Constant(value, u.variable.type); }
 
 // Where Keras rounds a hyperparameter to a float, also for double variables.
 double Rounded(double value) { return static_cast<float>(value); }
@@ -64,7 +62,8 @@ Optimizer Sgd(Config* c) {
   if (momentum == 0) {
     optimizer.leaves_zero_rows = true;
     optimizer.update = [](const Update& u) {
-      if (u.is_fused) return Apply(u, "ResourceApplyGradientDescent", {u.learning_rate, u.gradient});
+      if (u.is_fused)
+        return Apply(u, "ResourceApplyGradientDescent", {u.learning_rate, u.gradient});
       u.body->AssignSub(u.variable, u.gradient * u.learning_rate);
     };
     return optimizer;
@@ -79,8 +78,7 @@ Optimizer Sgd(Config* c) {
     const Place& m = u.slots[0];
     const Expr step = u.gradient * u.learning_rate;
     u.body->Assign(m, u.body->Read(m) * rate - step);
-    u.body->AssignAdd(u.variable,
-                      nesterov ? u.body->Read(m) * rate - step : u.body->Read(m));
+    u.body->AssignAdd(u.variable, nesterov ? u.body->Read(m) * rate - step : u.body->Read(m));
   };
   return optimizer;
 }
@@ -95,9 +93,9 @@ Optimizer RmsProp(Config* c) {
   if (centered) optimizer.slots.push_back({"average_gradient"});
   optimizer.update = [=](const Update& u) {
     if (u.is_fused && momentum > 0 && !centered) {
-      return Apply(u, "ResourceApplyRMSProp",
-                   {u.learning_rate, Number(u, rho), Number(u, momentum), Number(u, epsilon),
-                    u.gradient});
+      return Apply(
+          u, "ResourceApplyRMSProp",
+          {u.learning_rate, Number(u, rho), Number(u, momentum), Number(u, epsilon), u.gradient});
     }
     const Place &velocity = u.slots[0], &average = u.slots.back();
     Average(u, velocity, rho, Square(u.gradient));
@@ -127,8 +125,7 @@ Optimizer Adagrad(Config* c) {
   optimizer.update = [=](const Update& u) {
     const Place& sum = u.slots[0];
     u.body->AssignAdd(sum, Square(u.gradient));
-    u.body->AssignSub(u.variable,
-                      u.learning_rate * u.gradient / Sqrt(u.body->Read(sum) + epsilon));
+    u.body->AssignSub(u.variable, u.learning_rate * u.gradient / Sqrt(u.body->Read(sum) + epsilon));
   };
   return optimizer;
 }
@@ -144,8 +141,8 @@ Optimizer Adadelta(Config* c) {
     }
     const Place &squares = u.slots[0], &deltas = u.slots[1];
     Average(u, squares, rho, Square(u.gradient));
-    const Expr delta = Sqrt(u.body->Read(deltas) + epsilon) * u.gradient /
-                       Sqrt(u.body->Read(squares) + epsilon);
+    const Expr delta =
+        Sqrt(u.body->Read(deltas) + epsilon) * u.gradient / Sqrt(u.body->Read(squares) + epsilon);
     Average(u, deltas, rho, Square(delta));
     u.body->AssignSub(u.variable, u.learning_rate * delta);
   };
@@ -243,8 +240,7 @@ Optimizer Ftrl(Config* c) {
     body->AssignAdd(linear, u.gradient + x * (2 * shrinkage) -
                                 (root - Pow(before, -power)) / u.learning_rate * x);
     const Expr l = body->Read(linear);
-    const Expr quadratic =
-        root / u.learning_rate + (beta / (u.learning_rate * 2) + l2) * 2;
+    const Expr quadratic = root / u.learning_rate + (beta / (u.learning_rate * 2) + l2) * 2;
     const Expr clipped = Minimum(Maximum(l, Number(u, -l1)), Number(u, l1));
     body->Assign(u.variable, (clipped - l) / quadratic);
     body->Assign(sum, after);

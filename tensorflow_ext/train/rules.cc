@@ -3,8 +3,10 @@
 #include "tensorflow_ext/train/rules.h"
 
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 
 namespace tensorflow_ext::train {
 namespace {
@@ -18,10 +20,36 @@ int Count(Config* c, const std::string& key, int least) {
   return static_cast<int>(*value);
 }
 
-}  // namespace
+bool IsLossScaling(const Config& c) {
+  return absl::EqualsIgnoreCase(c.class_name(), "LossScaleOptimizer");
+}
 
-absl::StatusOr<Rules> ReadRules(const std::string& optimizer) {
-  TF_ASSIGN_OR_RETURN(Config c, Config::Parse(optimizer));
+absl::StatusOr<Rules> Read(Config c);
+
+absl::StatusOr<Rules> ReadLossScaling(Config c) {
+  LossScaling scaling;
+  scaling.name = c.Text("name", "loss_scale_optimizer");
+  scaling.initial_scale = c.Number("initial_scale", 32768);
+  c.Check(scaling.initial_scale > 0, "initial_scale", "a number > 0");
+  const int steps = Count(&c, "dynamic_growth_steps", 1);
+  scaling.growth_steps = steps > 0 ? steps : 2000;
+  const std::optional<Config> inner = c.MaybeObject("inner_optimizer");
+  c.Check(inner && !IsLossScaling(*inner), "inner_optimizer", "another optimizer");
+  // Keras writes those of the inner one here, too, with values that have no effect.
+  for (const char* key : {"weight_decay", "clipnorm", "clipvalue", "global_clipnorm", "use_ema",
+                          "ema_momentum", "ema_overwrite_frequency", "loss_scale_factor",
+                          "gradient_accumulation_steps", "learning_rate"}) {
+    c.Ignore(key);
+  }
+  TF_RETURN_IF_ERROR(c.Finish());
+  TF_ASSIGN_OR_RETURN(Rules rules, Read(*inner));
+  rules.loss_scaling = scaling;
+  rules.loss_scale_factor = std::nullopt;
+  return rules;
+}
+
+absl::StatusOr<Rules> Read(Config c) {
+  if (IsLossScaling(c)) return ReadLossScaling(std::move(c));
   Rules rules;
   TF_ASSIGN_OR_RETURN(rules.optimizer, MakeOptimizer(&c));
   const std::string name = absl::AsciiStrToLower(c.class_name());
@@ -43,8 +71,7 @@ absl::StatusOr<Rules> ReadRules(const std::string& optimizer) {
   rules.loss_scale_factor = c.MaybeNumber("loss_scale_factor");
   rules.use_ema = c.Flag("use_ema", false);
   rules.ema_momentum = c.Number("ema_momentum", 0.99);
-  c.Check(rules.ema_momentum >= 0 && rules.ema_momentum <= 1, "ema_momentum",
-          "a number in [0, 1]");
+  c.Check(rules.ema_momentum >= 0 && rules.ema_momentum <= 1, "ema_momentum", "a number in [0, 1]");
   rules.ema_overwrite_frequency = Count(&c, "ema_overwrite_frequency", 1);
   const int steps = Count(&c, "gradient_accumulation_steps", 2);
   if (steps > 0) rules.gradient_accumulation_steps = steps;
@@ -52,6 +79,13 @@ absl::StatusOr<Rules> ReadRules(const std::string& optimizer) {
   rules.fused = c.Flag("fused", true);
   TF_RETURN_IF_ERROR(c.Finish());
   return rules;
+}
+
+}  // namespace
+
+absl::StatusOr<Rules> ReadRules(const std::string& optimizer) {
+  TF_ASSIGN_OR_RETURN(Config config, Config::Parse(optimizer));
+  return Read(std::move(config));
 }
 
 }  // namespace tensorflow_ext::train

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What all optimizers do around their own update: keras/src/optimizers/base_optimizer.py.
+// The rules of all optimizers around their own updates: keras/src/optimizers/base_optimizer.py.
 
 #pragma once
 
@@ -14,6 +14,15 @@
 
 namespace tensorflow_ext::train {
 
+// Keras' LossScaleOptimizer: the gradients are those of a loss that is multiplied by a scale. The
+// scale doubles after `growth_steps` steps with finite gradients. Others halve it and update
+// nothing.
+struct LossScaling {
+  std::string name;
+  double initial_scale = 0;
+  int growth_steps = 0;
+};
+
 struct Rules {
   std::string name;
   Optimizer optimizer;
@@ -21,6 +30,7 @@ struct Rules {
   double learning_rate = 0;
   Schedule schedule;
   std::optional<double> weight_decay, clipnorm, clipvalue, global_clipnorm, loss_scale_factor;
+  std::optional<LossScaling> loss_scaling;
   bool use_ema = false;
   double ema_momentum = 0;
   // 0: never.

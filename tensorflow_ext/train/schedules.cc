@@ -57,8 +57,8 @@ Schedule PiecewiseConstantDecay(Config* c) {
   return [=](const Expr& i) {
     Expr rate = Float(i, values.back());
     for (size_t k = boundaries.size(); k-- > 0;) {
-      const Expr until = i.body->Add(
-          "LessEqual", {i, Cast(i.body->Constant(boundaries[k], DT_INT64), DT_INT64)});
+      const Expr until =
+          i.body->Add("LessEqual", {i, Cast(i.body->Constant(boundaries[k], DT_INT64), DT_INT64)});
       rate = Select(until, Float(i, values[k]), rate);
     }
     return rate;

@@ -42,20 +42,21 @@ typedef struct TfExt_TrainingStep {
  * these by an optimizer.
  *
  * loss: float, double, half or bfloat16; the sum of its elements is minimized. variables: the
- * handles of different variables (VarHandleOp) of the same types, with known shapes. A variable that
- * the loss does not depend on is left alone; one at least must matter.
+ * handles of different variables (VarHandleOp) of the same types, with known shapes. A variable
+ * that the loss does not depend on is left alone; one at least must matter.
  *
  * optimizer: what keras.optimizers.serialize(optimizer) gives in Python, as JSON; or a bare name,
  * such as "adam", for all defaults. The names are SGD, RMSprop, Adagrad, Adadelta, Adam, AdamW,
  * Adamax, Nadam, Ftrl and Lion, in any case. Its keys are those of Keras, among them weight_decay,
  * clipnorm, clipvalue, global_clipnorm, use_ema, gradient_accumulation_steps and loss_scale_factor
  * (then multiply the loss by it), and learning_rate, a number or a schedule of
- * keras.optimizers.schedules. Two keys are not in Keras. With "lazy": true, each step updates only
- * the rows of a table that it gathered, and their slots. Without it a table is updated by rows only
- * where this gives the same values as Keras does: SGD without momentum, and Adagrad. With
- * "fused": false, updates take the ops that Keras takes and give its values to the last bits. By
- * default TensorFlow's fused kernels are used (ResourceApplyAdam etc.), which are faster and round
- * differently: a float update of Adam may differ by 5e-5 of itself.
+ * keras.optimizers.schedules. LossScaleOptimizer, around one of them, scales the loss itself. Two
+ * keys are not in Keras. With "lazy": true, each step updates only the rows of a table that it
+ * gathered, and their slots. Without it a table is updated by rows only where this gives the same
+ * values as Keras does: SGD without momentum, and Adagrad. With "fused": false, updates take the
+ * ops that Keras takes and give its values to the last bits. By default TensorFlow's fused kernels
+ * are used (ResourceApplyAdam etc.), which are faster and round differently: a float update of Adam
+ * may differ by 5e-5 of itself.
  *
  * state: NULL, or an empty buffer that receives a line "node:0\tname" for each variable of the
  * optimizer: its handle and its name in checkpoints, which is that of Keras ("adam/iteration",
@@ -68,7 +69,8 @@ TFEXT_EXPORT void TfExt_Minimize(TF_Graph* graph, TF_Output loss, const TF_Outpu
                                  TF_Buffer* state, TF_Status* status);
 
 /* The same with given gradients: gradients[k] has the type and shape of variables[k]; its operation
- * is NULL if there is none. */
+ * is NULL if there is none. A LossScaleOptimizer needs the float variable "NAME/dynamic_scale" in
+ * the graph, by which the loss must have been multiplied. */
 TFEXT_EXPORT void TfExt_ApplyGradients(TF_Graph* graph, const TF_Output* gradients,
                                        const TF_Output* variables, int n, const char* optimizer,
                                        TfExt_TrainingStep* training, TF_Buffer* state,

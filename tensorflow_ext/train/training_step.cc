@@ -17,11 +17,11 @@
 #include "tensorflow_ext/train/body.h"
 #include "tensorflow_ext/train/graph_inputs.h"
 #include "tensorflow_ext/train/rules.h"
+#include "tensorflow_ext/train/write_step.h"
 
 namespace tensorflow_ext::train {
 
 using tensorflow::DataType;
-using tensorflow::DT_DOUBLE;
 using tensorflow::DT_FLOAT;
 using tensorflow::DT_INT32;
 using tensorflow::DT_INT64;
@@ -52,16 +52,16 @@ absl::StatusOr<Trained> ReadVariable(const OutputTensor& variable) {
   Trained trained{&node};
   tensorflow::PartialTensorShape shape;
   if (node.type_string() != "VarHandleOp") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "variables: expected the handles of variables, VarHandleOp nodes, got '", node.name(),
-        "' of type ", node.type_string()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("variables: expected the handles of variables, VarHandleOp nodes, got '",
+                     node.name(), "' of type ", node.type_string()));
   }
   TF_RETURN_IF_ERROR(tensorflow::GetNodeAttr(node.attrs(), "dtype", &trained.type));
   TF_RETURN_IF_ERROR(tensorflow::GetNodeAttr(node.attrs(), "shape", &shape));
   if (!shape.AsTensorShape(&trained.shape)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "variables: '", node.name(), "' has the shape ", shape.DebugString(),
-        "; expected a known shape, which the optimizer's variables have, too"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("variables: '", node.name(), "' has the shape ", shape.DebugString(),
+                     "; expected a known shape, which the optimizer's variables have, too"));
   }
   std::string shared_name;
   TF_RETURN_IF_ERROR(tensorflow::GetNodeAttr(node.attrs(), "shared_name", &shared_name));
@@ -81,7 +81,7 @@ std::string NodeName(std::string name) {
 class StepBuilder {
  public:
   StepBuilder(const Graph& graph, Rules rules)
-      : rules_(std::move(rules)), library_(graph.op_registry()), body_(&library_) {
+      : rules_(std::move(rules)), library_(tensorflow::OpRegistry::Global()), body_(&library_) {
     for (const Node* node : graph.nodes()) taken_.insert(node->name());
     // No node of the graph may be in the optimizer's scope.
     const std::string wanted = NodeName(rules_.name);
@@ -89,7 +89,8 @@ class StepBuilder {
     for (int i = 1; HasScope(prefix_); ++i) prefix_ = absl::StrCat(wanted, "_", i);
   }
 
-  absl::StatusOr<TrainingStep> Run(std::vector<Trained> all) {
+  // `loss_scale`: the handle of LossScaling's scale; null without one.
+  absl::StatusOr<TrainingStep> Run(const std::vector<Trained>& all, const Node* loss_scale) {
     // Gradients are in use only after all of them exist: an op that computes one may still read a
     // variable.
     NodeDef* const computed = Add("gradients", "NoOp", {});
@@ -100,16 +101,20 @@ class StepBuilder {
     for (const std::string& node : nodes) computed->add_input(absl::StrCat("^", node));
     after_gradients_ = absl::StrCat("^", computed->name());
 
-    iteration_ = State("iteration", DT_INT64, {}, 0, "");
+    StepState state;
+    state.iteration = State(Scoped("iteration"), DT_INT64, {}, 0, "");
     if (!rules_.schedule) {
-      learning_rate_ = State("learning_rate", DT_FLOAT, {}, rules_.learning_rate, "");
+      state.learning_rate = State(Scoped("learning_rate"), DT_FLOAT, {}, rules_.learning_rate, "");
       result_.has_learning_rate = true;
     }
-    for (const Trained& trained : all) AddParameter(trained);
-    if (rules_.optimizer.product && !all.empty()) {
-      product_ = State("product", all[0].type, {}, 1, "");
+    for (const Trained& trained : all) state.parameters.push_back(AddParameter(trained));
+    if (rules_.optimizer.product) state.product = State(Scoped("product"), all[0].type, {}, 1, "");
+    if (loss_scale != nullptr) {
+      state.finite_steps = State(Beside(loss_scale->name(), "step_counter"), DT_INT64, {}, 0, "");
+      state.loss_scale =
+          Initialized(loss_scale->name(), DT_FLOAT, {}, rules_.loss_scaling->initial_scale);
     }
-    WriteBody();
+    WriteStep(rules_, state, &body_);
     TF_ASSIGN_OR_RETURN(const auto function, body_.Finish("TfExt_train_step"));
     NodeDef* const call = Add("update", "StatefulPartitionedCall", {});
     tensorflow::DataTypeVector types;
@@ -131,25 +136,28 @@ class StepBuilder {
   }
 
  private:
-  // A trained variable in the body.
-  struct Parameter {
-    Place whole, rows;
-    std::vector<Place> slots;
-    Expr gradient;
-    Place average, accumulator;
-  };
-
   bool HasScope(const std::string& scope) const {
     const auto next = taken_.lower_bound(scope);
     if (next == taken_.end()) return false;
     const auto inside = taken_.lower_bound(scope + "/");
-    return *next == scope || (inside != taken_.end() && inside->compare(0, scope.size() + 1,
-                                                                        scope + "/") == 0);
+    return *next == scope ||
+           (inside != taken_.end() && inside->compare(0, scope.size() + 1, scope + "/") == 0);
   }
 
-  // A node in the scope, whose name becomes unique.
+  std::string Scoped(const std::string& name) const { return absl::StrCat(prefix_, "/", name); }
+
+  static std::string Beside(const std::string& node, const std::string& name) {
+    return node.substr(0, node.rfind('/') + 1) + name;
+  }
+
+  // A node in the scope.
   NodeDef* Add(const std::string& name, const char* op, const std::vector<std::string>& inputs) {
-    const std::string wanted = absl::StrCat(prefix_, "/", name);
+    return AddNamed(Scoped(name), op, inputs);
+  }
+
+  // A node, whose name becomes unique.
+  NodeDef* AddNamed(const std::string& wanted, const char* op,
+                    const std::vector<std::string>& inputs) {
     std::string unique = wanted;
     for (int i = 1; !taken_.insert(unique).second; ++i) unique = absl::StrCat(wanted, "_", i);
     NodeDef* const node = result_.nodes.add_node();
@@ -165,10 +173,8 @@ class StepBuilder {
   }
 
   // Adds a constant and returns its name.
-  std::string Constant(const std::string& name, const tensorflow::Tensor& value,
-                       const std::string& device) {
+  std::string Constant(const std::string& name, const tensorflow::Tensor& value) {
     NodeDef* const node = Add(name, "Const", {});
-    node->set_device(device);
     Set(node, "dtype", value.dtype());
     value.AsProtoTensorContent((*node->mutable_attr())["value"].mutable_tensor());
     return node->name();
@@ -183,23 +189,27 @@ class StepBuilder {
   // Adds a variable of the optimizer.
   Place State(const std::string& name, DataType type, const TensorShape& shape, double initial,
               const std::string& device) {
-    NodeDef* const handle = Add(NodeName(name), "VarHandleOp", {});
+    NodeDef* const handle = AddNamed(name, "VarHandleOp", {});
     const std::string node = handle->name();
     handle->set_device(device);
     Set(handle, "dtype", type);
     Set(handle, "shape", shape);
     Set(handle, "shared_name", node);
+    return Initialized(node, type, shape, initial);
+  }
+
+  // Adds what sets a variable to its initial value. `node`: its handle.
+  Place Initialized(const std::string& node, DataType type, const TensorShape& shape,
+                    double initial) {
     tensorflow::Tensor value(type, {}), sizes(DT_INT64, {shape.dims()});
     body_.Check(FillWith({initial}, &value));
     for (int i = 0; i < shape.dims(); ++i) sizes.vec<int64_t>()(i) = shape.dim_size(i);
-    const std::string scope = node.substr(prefix_.size() + 1);
-    NodeDef* const filled = Add(scope + "/initial", "Fill",
-                                {Constant(scope + "/shape", sizes, ""),
-                                 Constant(scope + "/value", value, "")});
+    const std::string scope = absl::StrCat("initial/", node.substr(node.rfind('/') + 1));
+    NodeDef* const filled =
+        Add(scope, "Fill", {Constant(scope + "/shape", sizes), Constant(scope + "/value", value)});
     Set(filled, "T", type);
     Set(filled, "index_type", DT_INT64);
-    NodeDef* const assign =
-        Add(scope + "/assign", "AssignVariableOp", {node, filled->name()});
+    NodeDef* const assign = Add(scope + "/assign", "AssignVariableOp", {node, filled->name()});
     Set(assign, "dtype", type);
     assigns_.push_back(assign->name());
     result_.state.push_back(node + ":0");
@@ -209,11 +219,11 @@ class StepBuilder {
 
   // A slot of a trained variable.
   Place SlotOf(const Trained& trained, const std::string& slot, double initial) {
-    return State(absl::StrCat(trained.name, "_", slot), trained.type, trained.shape, initial,
-                 trained.handle->requested_device());
+    return State(Scoped(NodeName(absl::StrCat(trained.name, "_", slot))), trained.type,
+                 trained.shape, initial, trained.handle->requested_device());
   }
 
-  void AddParameter(const Trained& trained) {
+  Parameter AddParameter(const Trained& trained) {
     Parameter p;
     p.whole = {Argument(trained.handle->name(), DT_RESOURCE), trained.type, {}};
     p.rows = p.whole;
@@ -229,123 +239,7 @@ class StepBuilder {
     if (rules_.gradient_accumulation_steps > 1) {
       p.accumulator = SlotOf(trained, "gradient_accumulator", 0);
     }
-    parameters_.push_back(std::move(p));
-  }
-
-  void WriteBody() {
-    const Expr iteration = body_.Read(iteration_);
-    const int steps = rules_.gradient_accumulation_steps;
-    std::vector<Expr> gradients;
-    for (const Parameter& p : parameters_) {
-      gradients.push_back(rules_.loss_scale_factor ? p.gradient / *rules_.loss_scale_factor
-                                                   : p.gradient);
-    }
-    // Updates are counted, not the gradients that are added up for one.
-    Expr count = iteration;
-    if (steps == 1) {
-      Update(&body_, gradients, iteration, count);
-    } else {
-      count = body_.Add("FloorDiv", {iteration, body_.Constant(steps, DT_INT64)});
-      const Expr last = IsMultiple(iteration + 1, steps);
-      body_.If(
-          last,
-          [&](Body* body) {
-            std::vector<Expr> means;
-            for (size_t k = 0; k < parameters_.size(); ++k) {
-              means.push_back((gradients[k] + body->Read(parameters_[k].accumulator)) / steps);
-            }
-            Update(body, means, iteration, count);
-            for (size_t k = 0; k < parameters_.size(); ++k) {
-              body->Assign(parameters_[k].accumulator,
-                           body->Add("ZerosLike", {means[k]}));
-            }
-          },
-          [&](Body* body) {
-            for (size_t k = 0; k < parameters_.size(); ++k) {
-              body->AssignAdd(parameters_[k].accumulator, gradients[k]);
-            }
-          });
-    }
-    if (rules_.use_ema) MoveAverages(count);
-    body_.AssignAdd(iteration_, body_.Constant(1, DT_INT64));
-  }
-
-  static Expr IsMultiple(const Expr& x, int of) {
-    Body* const body = x.body;
-    return body->Add("Equal", {body->Add("FloorMod", {x, body->Constant(of, DT_INT64)}),
-                               body->Constant(0, DT_INT64)});
-  }
-
-  void Update(Body* body, const std::vector<Expr>& gradients, const Expr& iteration,
-              const Expr& count) {
-    const Expr rate =
-        rules_.schedule ? rules_.schedule(iteration) : body->Read(learning_rate_);
-    std::vector<Expr> clipped = gradients;
-    Clip(body, &clipped);
-    Expr product;
-    if (rules_.optimizer.product) {
-      body->Assign(product_, body->Read(product_) *
-                                 rules_.optimizer.product(Cast(count + 1, product_.type)));
-      product = body->Read(product_);
-    }
-    for (size_t k = 0; k < parameters_.size(); ++k) {
-      const Parameter& p = parameters_[k];
-      const DataType type = p.whole.type;
-      train::Update u{body,
-                      p.rows,
-                      p.slots,
-                      clipped[k],
-                      Cast(rate, type),
-                      Cast(count + 1, type),
-                      product.exists() ? Cast(product, type) : product,
-                      rules_.fused && !p.rows.indices.exists()};
-      if (rules_.weight_decay) {
-        body->AssignSub(p.whole, body->Read(p.whole) * *rules_.weight_decay * u.learning_rate);
-      }
-      rules_.optimizer.update(u);
-    }
-  }
-
-  void Clip(Body* body, std::vector<Expr>* gradients) {
-    if (rules_.clipvalue && *rules_.clipvalue > 0) {
-      for (Expr& g : *gradients) {
-        g = Minimum(Maximum(g, body->Constant(-*rules_.clipvalue, g.type())),
-                    body->Constant(*rules_.clipvalue, g.type()));
-      }
-    } else if (rules_.clipnorm && *rules_.clipnorm > 0) {
-      for (Expr& g : *gradients) {
-        const Expr norm = Sqrt(Sum(Square(g)));
-        g = g * *rules_.clipnorm / Maximum(norm, body->Constant(*rules_.clipnorm, g.type()));
-      }
-    } else if (rules_.global_clipnorm && *rules_.global_clipnorm > 0 && !gradients->empty()) {
-      const double limit = *rules_.global_clipnorm;
-      bool has_double = false;
-      for (const Expr& g : *gradients) has_double |= g.type() == DT_DOUBLE;
-      const DataType type = has_double ? DT_DOUBLE : DT_FLOAT;
-      Expr sum = body->Constant(0, type);
-      for (const Expr& g : *gradients) sum = sum + Sum(Square(Cast(g, type)));
-      const Expr norm = Sqrt(sum);
-      // NaN if the norm is not finite.
-      const Expr scale =
-          Minimum(1 / norm, body->Constant(1 / limit, type)) * limit + (norm - norm);
-      for (Expr& g : *gradients) g = g * Cast(scale, g.type());
-    }
-  }
-
-  void MoveAverages(const Expr& count) {
-    const Expr is_later = body_.Add("NotEqual", {count, body_.Constant(0, DT_INT64)});
-    for (const Parameter& p : parameters_) {
-      const Expr momentum = Cast(is_later, p.whole.type) * rules_.ema_momentum;
-      body_.Assign(p.average, momentum * body_.Read(p.average) +
-                                  (1 - momentum) * body_.Read(p.whole));
-    }
-    if (rules_.ema_overwrite_frequency == 0) return;
-    body_.If(
-        IsMultiple(count + 1, rules_.ema_overwrite_frequency),
-        [&](Body* body) {
-          for (const Parameter& p : parameters_) body->Assign(p.whole, body->Read(p.average));
-        },
-        [](Body*) {});
+    return p;
   }
 
   const Rules rules_;
@@ -357,39 +251,60 @@ class StepBuilder {
   // The arguments of the body: inputs of the call.
   std::vector<std::pair<std::string, DataType>> arguments_;
   std::vector<std::string> assigns_;
-  Place iteration_, learning_rate_, product_;
-  std::vector<Parameter> parameters_;
   TrainingStep result_;
 };
+
+// The scale that a LossScaleOptimizer of that name needs.
+absl::StatusOr<const Node*> FindLossScale(const Graph& graph, const std::string& optimizer) {
+  const std::string name = absl::StrCat(optimizer, "/dynamic_scale");
+  for (const Node* node : graph.nodes()) {
+    if (node->name() == name && node->type_string() == "VarHandleOp") return node;
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "optimizer: a LossScaleOptimizer needs the variable '", name,
+      "', a VarHandleOp of type float and shape [], in the graph; multiply the loss by its value "
+      "before its gradients are added"));
+}
 
 DataType TypeOf(const OutputTensor& tensor) { return tensor.node->output_type(tensor.index); }
 
 }  // namespace
 
-absl::Status CheckOptimizer(const std::string& optimizer) { return ReadRules(optimizer).status(); }
+absl::StatusOr<std::string> LossScaleName(const std::string& optimizer) {
+  TF_ASSIGN_OR_RETURN(const Rules rules, ReadRules(optimizer));
+  return rules.loss_scaling ? rules.loss_scaling->name : std::string();
+}
 
 absl::StatusOr<TrainingStep> ApplyGradients(const Graph& graph,
                                             const std::vector<OutputTensor>& gradients,
                                             const std::vector<OutputTensor>& variables,
-                                            const std::string& optimizer) {
+                                            const std::string& optimizer, const Node* loss_scale) {
   if (gradients.size() != variables.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("expected a gradient for each of ", variables.size(), " variables, got ",
-                     gradients.size()));
+    return absl::InvalidArgumentError(absl::StrCat("expected a gradient for each of ",
+                                                   variables.size(), " variables, got ",
+                                                   gradients.size()));
   }
   TF_ASSIGN_OR_RETURN(Rules rules, ReadRules(optimizer));
+  if (rules.loss_scaling && loss_scale == nullptr) {
+    TF_ASSIGN_OR_RETURN(loss_scale, FindLossScale(graph, rules.loss_scaling->name));
+  }
   std::vector<Trained> all;
   std::vector<OutputTensor> existing;
+  std::set<const Node*> different;
   for (size_t k = 0; k < gradients.size(); ++k) {
     TF_ASSIGN_OR_RETURN(Trained trained, ReadVariable(variables[k]));
     const OutputTensor& gradient = gradients[k];
+    if (!different.insert(trained.handle).second) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "variables[", k, "]: '", trained.handle->name(), "' is there twice; expected it once"));
+    }
     if (gradient.node == nullptr) continue;
     if (TypeOf(gradient) != trained.type) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "gradients[", k, "]: '", gradient.node->name(), "' has the type ",
-          tensorflow::DataTypeString(TypeOf(gradient)), "; expected ",
-          tensorflow::DataTypeString(trained.type), ", the type of the variable '",
-          trained.handle->name(), "'"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("gradients[", k, "]: '", gradient.node->name(), "' has the type ",
+                       tensorflow::DataTypeString(TypeOf(gradient)), "; expected ",
+                       tensorflow::DataTypeString(trained.type), ", the type of the variable '",
+                       trained.handle->name(), "'"));
     }
     trained.gradient = absl::StrCat(gradient.node->name(), ":", gradient.index);
     all.push_back(std::move(trained));
@@ -399,8 +314,8 @@ absl::StatusOr<TrainingStep> ApplyGradients(const Graph& graph,
     return absl::InvalidArgumentError("gradients: expected a gradient of at least one variable");
   }
   GraphDef row_nodes;
-  const bool by_rows = rules.gradient_accumulation_steps == 1 &&
-                       (rules.lazy || rules.optimizer.leaves_zero_rows);
+  const bool by_rows =
+      rules.gradient_accumulation_steps == 1 && (rules.lazy || rules.optimizer.leaves_zero_rows);
   if (by_rows) {
     TF_ASSIGN_OR_RETURN(SlicedGradients sliced,
                         SliceGradients(graph, existing, /*sum_repeated=*/true));
@@ -412,7 +327,7 @@ absl::StatusOr<TrainingStep> ApplyGradients(const Graph& graph,
     }
     row_nodes = std::move(sliced.nodes);
   }
-  TF_ASSIGN_OR_RETURN(TrainingStep step, StepBuilder(graph, std::move(rules)).Run(std::move(all)));
+  TF_ASSIGN_OR_RETURN(TrainingStep step, StepBuilder(graph, std::move(rules)).Run(all, loss_scale));
   step.nodes.mutable_node()->MergeFrom(row_nodes.node());
   step.nodes.mutable_library()->MergeFrom(row_nodes.library());
   return step;

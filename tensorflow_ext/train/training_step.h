@@ -12,7 +12,7 @@
 
 namespace tensorflow_ext::train {
 
-// What an optimizer adds to a graph.
+// An optimizer in a graph.
 struct TrainingStep {
   // Nodes to add, and functions that they call. Inputs that no node here makes are tensors (or
   // "^node") of the graph.
@@ -28,15 +28,19 @@ struct TrainingStep {
   std::vector<std::string> inputs;
 };
 
-// The error of the description of an optimizer.
-absl::Status CheckOptimizer(const std::string& optimizer);
+// The name of a LossScaleOptimizer; empty for other optimizers. Errors: those of its description.
+absl::StatusOr<std::string> LossScaleName(const std::string& optimizer);
 
 // Adds a step that updates `variables` by their gradients. `gradients[k]`: its node is null if loss
-// does not depend on variables[k], which then stays. `optimizer`: see Config::Parse. Errors:
-// kInvalidArgument, a variable or gradient does not fit, or the optimizer's description is wrong.
-absl::StatusOr<TrainingStep> ApplyGradients(
-    const tensorflow::Graph& graph, const std::vector<tensorflow::OutputTensor>& gradients,
-    const std::vector<tensorflow::OutputTensor>& variables, const std::string& optimizer);
+// does not depend on variables[k], which then stays. `optimizer`: see Config::Parse. `loss_scale`:
+// for a LossScaleOptimizer, the handle of the float that the loss was multiplied by; if null, it is
+// the graph's variable "NAME/dynamic_scale". Errors: kInvalidArgument, a variable or gradient does
+// not fit, or the optimizer's description is wrong.
+absl::StatusOr<TrainingStep> ApplyGradients(const tensorflow::Graph& graph,
+                                            const std::vector<tensorflow::OutputTensor>& gradients,
+                                            const std::vector<tensorflow::OutputTensor>& variables,
+                                            const std::string& optimizer,
+                                            const tensorflow::Node* loss_scale = nullptr);
 
 // The same for a graph that is a serialized GraphDef, its library included. Tensors are
 // "node:index"; the gradient is "" where there is none. The result's nodes wait only for tensors of

@@ -18,6 +18,25 @@ class Sliced(NamedTuple):
     reason: str
 
 
+class Training(NamedTuple):
+    """Nodes and handles that TfExt_Minimize adds, and the optimizer's variables by their names."""
+
+    step: str
+    initialize: str
+    iteration: str
+    learning_rate: str | None
+    state: dict[str, str]
+
+
+class _TrainingStep(ctypes.Structure):
+    _fields_ = (
+        ("step", ctypes.c_void_p),
+        ("initialize", ctypes.c_void_p),
+        ("iteration", Output),
+        ("learning_rate", Output),
+    )
+
+
 class GraphApi:
     """The functions of libtensorflow_ext.so, a loaded library, on a client's graph."""
 
@@ -71,3 +90,31 @@ class GraphApi:
         parts = graph._names(slices)
         each = zip(graph._names(dense), parts[::3], parts[1::3], parts[2::3], reasons, strict=True)
         return [Sliced(*fields) for fields in each]
+
+    def minimize(
+        self, graph: Graph, loss: str, variables: Sequence[str], optimizer: str
+    ) -> Training:
+        """TfExt_Minimize."""
+        made = _TrainingStep()
+        (y,), x = graph._outputs([loss]), graph._outputs(variables)
+
+        def fill(state: ctypes.c_void_p) -> None:
+            with graph._client.status() as status:
+                self._library.TfExt_Minimize(
+                    graph._graph,
+                    y,
+                    x,
+                    len(x),
+                    optimizer.encode(),
+                    ctypes.byref(made),
+                    state,
+                    status,
+                )
+
+        lines = graph._client.filled(fill).decode().splitlines()
+        nodes = (Output * 2)(Output(made.step, 0), Output(made.initialize, 0))
+        handles = (Output * 2)(made.iteration, made.learning_rate)
+        step, initialize = (str(name).removesuffix(":0") for name in graph._names(nodes))
+        iteration, learning_rate = graph._names(handles)
+        state = {name: handle for handle, name in (line.split("\t") for line in lines)}
+        return Training(step, initialize, str(iteration), learning_rate, state)

@@ -23,7 +23,8 @@ def values_of(variables: Sequence[Any]) -> dict[str, np.ndarray]:
     Keras numbers its optimizers, and gives Nadam's product no name.
     """
     return {
-        re.sub("/variable.*", "/product", re.sub(r"_\d+/", "/", v.path)): v.numpy() for v in variables
+        re.sub("/variable.*", "/product", re.sub(r"_\d+/", "/", v.path)): v.numpy()
+        for v in variables
     }
 
 
@@ -59,6 +60,13 @@ def our_steps(
             tf.raw_ops.ReadVariableOp(resource=handle, dtype=value.dtype)
             for handle, value in zip(handles, initial.values(), strict=True)
         ]
+        if '"LossScaleOptimizer"' in optimizer:
+            tf.raw_ops.VarHandleOp(
+                dtype=tf.float32,
+                shape=[],
+                shared_name="scale",
+                name="loss_scale_optimizer/dynamic_scale",
+            )
         fed = [v1.placeholder(value.dtype, value.shape) for value in initial.values()]
         serialized = graph.as_graph_def().SerializeToString()
     nodes, step, initialize, state, names, _ = (
@@ -90,7 +98,7 @@ def our_steps(
 
 
 def serialized(optimizer: Any, **keys: Any) -> str:
-    """What a program gets of an optimizer of Keras, and more keys of its config."""
+    """The text that describes an optimizer of Keras, with more keys in its config."""
     found = keras.optimizers.serialize(optimizer)
     found["config"].update(keys)
     return json.dumps(found)

@@ -32,8 +32,8 @@ class Language:
       files: For a language whose wrappers are a folder of files. It takes the ops and
         their common name, and returns the files, each with its template and its extra
         variables. `templates` is empty then.
-      train: The templates of optimizers and `minimize`, as in `templates`; the names of files
-        for a folder.
+      train: The templates of optimizers and `minimize`, as in `templates`; for a folder, as
+        `files` returns them.
     """
 
     title: str
@@ -41,7 +41,9 @@ class Language:
     keywords: Set[str]
     filters: Mapping[str, Callable[..., Any]] = dataclasses.field(default_factory=dict)
     files: Callable[[Sequence[Op], str], Mapping[str, tuple[str, Mapping[str, Any]]]] | None = None
-    train: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    train: Mapping[str, str | tuple[str, Mapping[str, Any]]] = dataclasses.field(
+        default_factory=dict
+    )
 
 
 def render(
@@ -104,7 +106,10 @@ def render(
     )
     files: Mapping[str, tuple[str, Mapping[str, Any]]]
     if not ops:
-        files = {end: (template, {}) for end, template in language.train.items()}
+        files = {
+            end: (template, {}) if isinstance(template, str) else template
+            for end, template in language.train.items()
+        }
     elif language.files is not None:
         files = language.files(ops, name)
     else:

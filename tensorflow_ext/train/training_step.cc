@@ -349,28 +349,6 @@ absl::StatusOr<TrainingStep> ApplyGradients(const void* graph_def, size_t length
   for (const std::string& gradient : gradients) {
     tensors.push_back(gradient.empty() ? OutputTensor() : *next++);
   }
-  TF_ASSIGN_OR_RETURN(TrainingStep step, StepBuilder(graph, std::move(rules)).Run(std::move(all)));
-  step.nodes.mutable_node()->MergeFrom(row_nodes.node());
-  step.nodes.mutable_library()->MergeFrom(row_nodes.library());
-  return step;
-}
-
-absl::StatusOr<TrainingStep> ApplyGradients(const void* graph_def, size_t length,
-                                            const std::vector<std::string>& gradients,
-                                            const std::vector<std::string>& variables,
-                                            const std::string& optimizer) {
-  Graph graph(tensorflow::OpRegistry::Global());
-  std::vector<std::string> names = variables;
-  for (const std::string& gradient : gradients) {
-    if (!gradient.empty()) names.push_back(gradient);
-  }
-  TF_ASSIGN_OR_RETURN(const auto found,
-                      ReadGraph(graph_def, length, "gradients or variables", names, &graph));
-  auto next = found.begin() + variables.size();
-  std::vector<OutputTensor> tensors;
-  for (const std::string& gradient : gradients) {
-    tensors.push_back(gradient.empty() ? OutputTensor() : *next++);
-  }
   TF_ASSIGN_OR_RETURN(
       TrainingStep step,
       ApplyGradients(graph, tensors, {found.begin(), found.begin() + variables.size()}, optimizer));

@@ -111,9 +111,9 @@ LANGUAGE = Language(
         "kept": _kept,
         "left_to_op_def": is_left_to_op_def,
         "literal": literal,
-        "member": train.member,
         "namespace": _namespace,
         "parameter": _parameter,
         "setter": _setter,
+        "train_member": train.member,
     },
 )

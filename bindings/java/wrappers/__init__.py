@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tensorflow_ext import _names as names
+from tensorflow_ext_codegen.java import train
 from tensorflow_ext_codegen.language import Language, RenderError, float_digits, words
 from tensorflow_ext_codegen.op_interface import Argument, Arity, Attribute, Op
 
@@ -336,6 +337,7 @@ LANGUAGE = Language(
     templates={},
     keywords=_KEYWORDS,
     files=_files,
+    train=train.FILES,
     filters={
         "array": _array,
         "default": _default,
@@ -347,5 +349,7 @@ LANGUAGE = Language(
         "package": package,
         "method": _method,
         "safe_method": lambda word: names.safe(word, _KEYWORDS),
+        "train_default": train.default,
+        "train_parameter": train.parameter,
     },
 )

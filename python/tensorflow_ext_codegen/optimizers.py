@@ -189,7 +189,9 @@ _STAIRCASE = _flag("staircase", "Decays only after each decay_steps steps.")
 _ALPHA = _number("alpha", 0.0, "The smallest learning rate as a share of the initial one.")
 
 SCHEDULES = (
-    Class("ExponentialDecay", "Geometric decay.", (_INITIAL, _DECAY_STEPS, _DECAY_RATE, _STAIRCASE)),
+    Class(
+        "ExponentialDecay", "Geometric decay.", (_INITIAL, _DECAY_STEPS, _DECAY_RATE, _STAIRCASE)
+    ),
     Class(
         "InverseTimeDecay",
         "Division by a linear function of the step.",
@@ -237,4 +239,3 @@ SCHEDULES = (
         ),
     ),
 )
-

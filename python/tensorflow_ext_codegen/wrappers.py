@@ -88,7 +88,9 @@ def run(arguments: argparse.Namespace) -> None:
             "ops of tensorflow_ext."
         )
     if arguments.train and (arguments.eager or arguments.library):
-        raise WrappersError("--train: expected no --library and no --eager, because it writes no ops.")
+        raise WrappersError(
+            "--train: expected no --library and no --eager, because it writes no ops."
+        )
     name = arguments.name or ("train" if arguments.train else library_name(arguments.library))
     if not _NAME.fullmatch(name):
         raise WrappersError(

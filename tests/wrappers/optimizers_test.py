@@ -26,7 +26,9 @@ CLASSES = [
 def test_fields_and_defaults_are_those_of_keras(ours: optimizers.Class, theirs: type) -> None:
     signature = inspect.signature(theirs).parameters.values()
     expected = {
-        parameter.name: optimizers.REQUIRED if parameter.default is parameter.empty else parameter.default
+        parameter.name: optimizers.REQUIRED
+        if parameter.default is parameter.empty
+        else parameter.default
         for parameter in signature
         if parameter.kind is not parameter.VAR_KEYWORD
     }
@@ -38,11 +40,7 @@ def test_fields_and_defaults_are_those_of_keras(ours: optimizers.Class, theirs: 
 @pytest.mark.parametrize(("ours", "theirs"), CLASSES)
 def test_kinds_fit_defaults(ours: optimizers.Class, theirs: type) -> None:
     del theirs
-    types = {
-        optimizers.RATE: float,
-        optimizers.NUMBER: (float, int),
-        optimizers.FLAG: bool,
-    }
+    types = {optimizers.RATE: float, optimizers.NUMBER: (float, int), optimizers.FLAG: bool}
     for field in ours.fields:
         if field.default is None:
             assert " or nothing" in field.kind
@@ -61,9 +59,7 @@ def test_library_takes_every_field(ours: optimizers.Class) -> None:
     with tf.Graph().as_default() as graph:
         tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[2], shared_name="x", name="x")
         tf.compat.v1.placeholder(tf.float32, [2], name="g")
-    config = {
-        field.name: field.default for field in ours.fields if field.default is not None
-    }
+    config = {field.name: field.default for field in ours.fields if field.default is not None}
     results = raw_ops.apply_gradients(
         graph.as_graph_def().SerializeToString(),
         ["g:0"],

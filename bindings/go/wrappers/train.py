@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the template of optimizers asks for."""
+"""Filters for the templates of optimizers."""
 
 from tensorflow_ext_codegen import optimizers
 from tensorflow_ext_codegen.optimizers import Field

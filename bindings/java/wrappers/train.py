@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of optimizers, and what their templates ask for."""
+"""The files of optimizers, and filters for their templates."""
 
 from collections.abc import Mapping
 from typing import Any

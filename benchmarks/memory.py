@@ -59,3 +59,14 @@ def of_step(session: tf.compat.v1.Session, fetches: Sequence[Any], feeds: Mappin
         now += change
         most = max(most, now)
     return most
+
+
+def of_eager_step(step: Callable[[], object]) -> int:
+    """Bytes that the CPU's allocator has given at the peak of an eager step, beyond those that it
+    had given before."""
+    device = "CPU:0"
+    step()
+    before = tf.config.experimental.get_memory_info(device)["current"]
+    tf.config.experimental.reset_memory_stats(device)
+    step()
+    return tf.config.experimental.get_memory_info(device)["peak"] - before

@@ -33,6 +33,7 @@ import results  # noqa: E402
 
 SUITES = (
     "eager",
+    "tape",
     "chains",
     "networks",
     "models",

@@ -11,7 +11,12 @@ from results import LIMIT_BAR, Result
 _KINDS = ("TensorFlow", "XLA", "PyTorch")
 _ONE_CALL = "one call in eager mode"
 # Rows whose only rival is a time, or this library on one thread.
-_WITHOUT_RIVAL = ("import", "the first gradient of an op in a type", "64 threads, simulated")
+_WITHOUT_RIVAL = (
+    "import",
+    "the first gradient of an op in a type",
+    "eager tapes: recording",
+    "64 threads, simulated",
+)
 
 
 def _family(row: Result) -> str:

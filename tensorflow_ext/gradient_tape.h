@@ -7,11 +7,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_split.h"
 #include "tensorflow_ext/c_objects.h"
 #include "tensorflow_ext/tape/tape.h"
 
@@ -22,6 +24,16 @@ struct DeleteEagerTensor {
 };
 // Owns a tensor of eager mode.
 using EagerTensor = std::unique_ptr<TFE_TensorHandle, DeleteEagerTensor>;
+
+// A gradient, dense or by the rows that were gathered: then row k of `values` is added to row
+// indices[k] of zeros of the shape `shape`.
+struct EagerSlices {
+  // Null if the gradient is dense.
+  EagerTensor values, indices, shape;
+  // Otherwise the gradient, and the reason why it is dense.
+  EagerTensor dense;
+  std::string reason;
+};
 
 // Records the eager ops that run on the tensors that it watches, and differentiates them. tape.h
 // says what a tape sees, and lists the errors. For example, for tensors x and y of a context:
@@ -66,13 +78,36 @@ class GradientTape {
   // an x that no y depends on, null or zeros.
   Gradients Gradient(const Handles& ys, const Handles& xs, const Handles& dys = {},
                      TfExt_Unconnected unconnected = TFEXT_UNCONNECTED_NONE) {
-    if (!dys.empty() && dys.size() != ys.size()) {
-      return absl::InvalidArgumentError("dys: expected none, or one for each of ys");
-    }
+    if (!dys.empty() && dys.size() != ys.size()) return WrongUpstream();
     return Owned(xs.size(), [&](TF_Status* status, TFE_TensorHandle** results) {
       TfExt_TapeGradient(tape_.get(), ys.data(), ys.size(), xs.data(), xs.size(),
                          dys.empty() ? nullptr : dys.data(), unconnected, status, results);
     });
+  }
+
+  // The same gradients, by the rows that were gathered where all others are zero.
+  // TfExt_TapeGradientSlices says when.
+  absl::StatusOr<std::vector<EagerSlices>> GradientSlices(
+      const Handles& ys, const Handles& xs, const Handles& dys = {},
+      TfExt_RepeatedIndices repeated = TFEXT_REPEATED_STAY,
+      TfExt_Unconnected unconnected = TFEXT_UNCONNECTED_NONE) {
+    if (!dys.empty() && dys.size() != ys.size()) return WrongUpstream();
+    Handles dense(xs.size());
+    std::vector<TfExt_TapeSlices> slices(xs.size());
+    const c_objects_internal::Buffer reasons;
+    const absl::Status status = Checked([&](TF_Status* made) {
+      TfExt_TapeGradientSlices(tape_.get(), ys.data(), ys.size(), xs.data(), xs.size(),
+                               dys.empty() ? nullptr : dys.data(), unconnected, repeated, made,
+                               dense.data(), slices.data(), reasons.get());
+    });
+    if (!status.ok()) return status;
+    const std::vector<std::string> lines = absl::StrSplit(reasons.text(), '\n');
+    std::vector<EagerSlices> gradients(xs.size());
+    for (size_t k = 0; k < xs.size(); ++k) {
+      gradients[k] = {EagerTensor(slices[k].values), EagerTensor(slices[k].indices),
+                      EagerTensor(slices[k].shape), EagerTensor(dense[k]), lines[k]};
+    }
+    return gradients;
   }
 
   // The Jacobians of y by each of `xs`, of shape [shape of y, shape of x]. The tape must be
@@ -103,6 +138,10 @@ class GradientTape {
   using Tape = std::unique_ptr<TfExt_Tape, Delete>;
 
   explicit GradientTape(Tape tape) : tape_(std::move(tape)) {}
+
+  static absl::Status WrongUpstream() {
+    return absl::InvalidArgumentError("dys: expected none, or one for each of ys");
+  }
 
   template <typename Call>
   static absl::Status Checked(const Call& call) {

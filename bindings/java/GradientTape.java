@@ -2,6 +2,7 @@
 
 package org.tensorflowext;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
@@ -14,6 +15,7 @@ import org.tensorflow.Output;
 import org.tensorflow.op.Ops;
 import org.tensorflow.proto.DataType;
 import org.tensorflow.types.TInt64;
+import org.tensorflow.types.TString;
 import org.tensorflow.types.family.TType;
 
 /**
@@ -55,6 +57,50 @@ public final class GradientTape implements AutoCloseable {
     PERSISTENT,
     /** The tape watches only what {@link #watch} says, and no variable that is read. */
     WATCH_NO_VARIABLES,
+  }
+
+  /**
+   * A gradient by the rows that were gathered: row k of {@code values} is added to row indices[k] of
+   * zeros with the shape {@code shape}.
+   */
+  public static final class Slices {
+    private final Output<?> values;
+    private final Output<TInt64> indices;
+    private final Output<TInt64> shape;
+    private final String reason;
+
+    private Slices(
+        Output<?> values, Output<TInt64> indices, Output<TInt64> shape, String reason) {
+      this.values = values;
+      this.indices = indices;
+      this.shape = shape;
+      this.reason = reason;
+    }
+
+    /** True if {@link #values} is the whole gradient; then there are no indices and no shape. */
+    public boolean isDense() {
+      return !reason.isEmpty();
+    }
+
+    /** The rows, or the whole gradient. */
+    public Output<?> values() {
+      return values;
+    }
+
+    /** The place of each row. */
+    public Output<TInt64> indices() {
+      return indices;
+    }
+
+    /** The shape of the gradient. */
+    public Output<TInt64> shape() {
+      return shape;
+    }
+
+    /** The reason why the gradient is dense, or an empty text. */
+    public String reason() {
+      return reason;
+    }
   }
 
   private final ExecutionEnvironment session;
@@ -145,6 +191,46 @@ public final class GradientTape implements AutoCloseable {
             .addInputList(toArray(x))
             .addInputList(toArray(dy))
             .setAttr("Tdx", typesOf(x)));
+  }
+
+  /** The gradients by the rows that were gathered where all others are zero; of ones. */
+  public List<Slices> gradientSlices(Operand<?> y, List<? extends Operand<?>> x) {
+    return gradientSlices(List.of(y), x, List.of(), false);
+  }
+
+  /**
+   * The gradients of the sum of all tensors {@code y} by each x, by the rows that were gathered where
+   * all others are zero. If another op uses x too, its gradient is dense as a whole.
+   *
+   * @param dy an upstream gradient for each y, of its type and shape; none for ones
+   * @param sumRepeated true to add up the rows of equal indices
+   */
+  public List<Slices> gradientSlices(
+      List<? extends Operand<?>> y,
+      List<? extends Operand<?>> x,
+      List<? extends Operand<?>> dy,
+      boolean sumRepeated) {
+    int n = x.size();
+    List<Output<?>> outputs =
+        outputs(
+            tapeOp("TfExt>TapeGradientSlices")
+                .addInputList(toArray(y))
+                .addInputList(toArray(x))
+                .addInputList(toArray(dy))
+                .setAttr("Tdx", typesOf(x))
+                .setAttr("N", n)
+                .setAttr("sum_repeated", sumRepeated));
+    TString reasons = (TString) outputs.get(3 * n).asTensor();
+    List<Slices> slices = new ArrayList<>();
+    for (int k = 0; k < n; ++k) {
+      slices.add(
+          new Slices(
+              outputs.get(k),
+              outputs.get(n + k).expect(TInt64.class),
+              outputs.get(2 * n + k).expect(TInt64.class),
+              reasons.getObject(k)));
+    }
+    return Collections.unmodifiableList(slices);
   }
 
   /**

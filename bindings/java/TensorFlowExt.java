@@ -5,7 +5,6 @@ package org.tensorflowext;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.Properties;
@@ -118,10 +117,14 @@ public final class TensorFlowExt {
     return cache.resolve("tensorflow_ext").toAbsolutePath();
   }
 
-  private static InputStream open(String resource) throws IOException {
+  private static InputStream open(String resource) {
     InputStream stream = TensorFlowExt.class.getResourceAsStream(resource);
     if (stream == null) {
-      throw new NoSuchFileException(resource);
+      throw new UnsatisfiedLinkError(
+          String.format(
+              "org/tensorflowext/%s is not in %s, which holds the class TensorFlowExt; expected"
+                  + " tensorflow-ext-linux-x86_64.jar as it was built, whole",
+              resource, TensorFlowExt.class.getProtectionDomain().getCodeSource().getLocation()));
     }
     return stream;
   }

@@ -219,7 +219,7 @@ rustc-link-lib = [{names}]
 rustflags = ["-Clink-arg={_rpath()}"]
 
 [env]
-TENSORFLOW_EXT_LIBRARY = "{_library.LOADER}" # for tensorflow::Library::load
+TENSORFLOW_EXT_LIBRARY = "{_library.LOADER}" # for tensorflow_ext::load
 """
     return Setting(text, {".cargo/config.toml": text})
 
@@ -258,8 +258,9 @@ def _java(folder: pathlib.Path | None) -> Setting:
     )
     library = saxutils.escape(str(_library.LOADER))
     text = f"""\
-<!-- The program calls, once and before its first graph,
-     org.tensorflow.TensorFlow.loadLibrary with this path. -->
+<!-- The program loads this file, once and before its first graph: by TfExtLibrary.load of the
+     typed ops (python -m tensorflow_ext wrappers), which takes it from the system property
+     of this name, or by org.tensorflow.TensorFlow.loadLibrary with this path. -->
 <properties>
   <tensorflow_ext.library>{library}</tensorflow_ext.library>
 </properties>

@@ -32,6 +32,8 @@ class Language:
       files: For a language whose wrappers are a folder of files. It takes the ops and
         their common name, and returns the files, each with its template and its extra
         variables. `templates` is empty then.
+      own_files: Further files of such a folder beside the ops of tensorflow_ext, each with its
+        template.
       train: The templates of optimizers and `minimize`, as in `templates`; for a folder, as
         `files` returns them.
     """
@@ -41,6 +43,7 @@ class Language:
     keywords: Set[str]
     filters: Mapping[str, Callable[..., Any]] = dataclasses.field(default_factory=dict)
     files: Callable[[Sequence[Op], str], Mapping[str, tuple[str, Mapping[str, Any]]]] | None = None
+    own_files: Mapping[str, str] = dataclasses.field(default_factory=dict)
     train: Mapping[str, str | tuple[str, Mapping[str, Any]]] = dataclasses.field(
         default_factory=dict
     )
@@ -52,6 +55,7 @@ def render(
     name: str,
     stem: str,
     folder: pathlib.Path,
+    own: bool = False,
     **further: Any,
 ) -> dict[str, str]:
     """Renders a language's templates.
@@ -72,6 +76,7 @@ def render(
       name: The common name of the wrappers.
       stem: The file's name without its suffix.
       folder: The folder of the templates.
+      own: True if the ops are those of tensorflow_ext. Templates have it as a variable.
       **further: Other variables of the templates.
 
     Returns:
@@ -84,7 +89,8 @@ def render(
         import jinja2
     except ImportError as error:
         raise RenderError(
-            "Writing wrappers needs Jinja, which is not installed: pip install jinja2"
+            "Writing wrappers needs Jinja, which is not installed: pip install "
+            "'tensorflow-ext[wrappers]' (or jinja2, if tensorflow_ext is there already)"
         ) from error
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
@@ -112,6 +118,11 @@ def render(
         }
     elif language.files is not None:
         files = language.files(ops, name)
+        if own:
+            files = {
+                **files,
+                **{file: (template, {}) for file, template in language.own_files.items()},
+            }
     else:
         files = {end: (template, {}) for end, template in language.templates.items()}
     return {
@@ -121,10 +132,11 @@ def render(
             stem=stem,
             optimizers=OPTIMIZERS,
             schedules=SCHEDULES,
-            **own,
+            own=own,
+            **variables,
             **further,
         )
-        for file, (template, own) in files.items()
+        for file, (template, variables) in files.items()
     }
 
 

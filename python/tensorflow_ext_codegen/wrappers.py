@@ -101,7 +101,9 @@ def run(arguments: argparse.Namespace) -> None:
         ops = op_interface.describe_all(op_defs)
         stem = f"{name}_cc_ops" if path is None else path.stem
         folder = _FOLDER / arguments.language
-        files = language.render(chosen, ops, name, stem, folder, eager=arguments.eager)
+        files = language.render(
+            chosen, ops, name, stem, folder, eager=arguments.eager, own=not arguments.library
+        )
     except (op_interface.InterfaceError, language.RenderError) as error:
         raise WrappersError(str(error)) from error
     if path is None:

@@ -17,6 +17,7 @@
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/shape_inference.h"
 #include "tensorflow/core/framework/tensor.h"
+#include "tensorflow/core/lib/strings/proto_serialization.h"
 #include "tensorflow/core/platform/errors.h"
 #include "tensorflow/core/platform/tstring.h"
 #include "tensorflow_ext/kernels/argument_shape.h"
@@ -102,10 +103,22 @@ inline absl::Status Prefixed(const char* op, const absl::Status& status) {
 template <typename T>
 absl::Status WriteGraphDef(const tensorflow::GraphDef& nodes,
                            tensorflow::OpKernelContext* context) {
-  const std::string bytes = nodes.SerializeAsString();
+  // The same bytes for the same graph: by default the order of attributes differs.
+  std::string bytes;
+  if (!tensorflow::SerializeToStringDeterministic(nodes, &bytes)) {
+    return absl::ResourceExhaustedError("the nodes to add are larger than 2 GB");
+  }
   tensorflow::Tensor* output = nullptr;
   TF_RETURN_IF_ERROR(context->allocate_output(0, Bytes<T>::ShapeOf(bytes), &output));
   Bytes<T>::Write(bytes, output);
+  return absl::OkStatus();
+}
+
+inline absl::Status WriteName(int output, const std::string& name,
+                              tensorflow::OpKernelContext* context) {
+  tensorflow::Tensor* tensor = nullptr;
+  TF_RETURN_IF_ERROR(context->allocate_output(output, {}, &tensor));
+  tensor->scalar<tensorflow::tstring>()() = name;
   return absl::OkStatus();
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "tensorflow/c/eager/tfe_context_internal.h"
 #include "tensorflow/c/eager/tfe_tensorhandle_internal.h"
 #include "tensorflow_ext/gradient/c_api/c_api_internal.h"
@@ -47,6 +50,10 @@ absl::StatusOr<Handles> ToHandles(const char* name, TFE_TensorHandle* const* han
   return result;
 }
 
+TFE_TensorHandle* ToClient(HandlePtr* handle) {
+  return *handle == nullptr ? nullptr : tensorflow::wrap(handle->release());
+}
+
 // Gives new handles to the client; in place of those that are null, zeros of `like` if asked for.
 absl::Status Return(tensorflow::EagerContext* context, std::vector<HandlePtr> from,
                     const Handles& like, TfExt_Unconnected unconnected, TFE_TensorHandle** to) {
@@ -54,7 +61,7 @@ absl::Status Return(tensorflow::EagerContext* context, std::vector<HandlePtr> fr
     TF_RETURN_IF_ERROR(FillWithZeros(context, like, &from));
   }
   for (size_t k = 0; k < from.size(); ++k) {
-    to[k] = from[k] == nullptr ? nullptr : tensorflow::wrap(from[k].release());
+    to[k] = ToClient(&from[k]);
   }
   return absl::OkStatus();
 }
@@ -63,6 +70,33 @@ absl::Status CheckResults(TfExt_Unconnected unconnected, int n, TFE_TensorHandle
   TF_RETURN_IF_ERROR(CheckUnconnected(unconnected));
   if (n > 0 && results == nullptr) {
     return absl::InvalidArgumentError("expected room for the results, got NULL");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GradientSlices(TapeState* tape, const Handles& y, const Handles& x, const Handles& dy,
+                            TfExt_Unconnected unconnected, bool sum_repeated,
+                            TFE_TensorHandle** dense, TfExt_TapeSlices* slices,
+                            TF_Buffer* reasons) {
+  TF_ASSIGN_OR_RETURN(auto gradients, SlicedGradient(tape, y, x, dy, sum_repeated));
+  std::vector<std::string> lines;
+  for (size_t k = 0; k < x.size(); ++k) {
+    SlicedTapeGradient& gradient = gradients[k];
+    lines.push_back(gradient.reason);
+    if (gradient.values != nullptr || gradient.dense != nullptr ||
+        unconnected != TFEXT_UNCONNECTED_ZEROS) {
+      continue;
+    }
+    std::vector<HandlePtr> zeros(1);
+    TF_RETURN_IF_ERROR(FillWithZeros(tape->context, {x[k]}, &zeros));
+    gradient.dense = std::move(zeros[0]);
+  }
+  if (reasons != nullptr) TF_RETURN_IF_ERROR(Write(absl::StrJoin(lines, "\n"), reasons));
+  for (size_t k = 0; k < x.size(); ++k) {
+    SlicedTapeGradient& gradient = gradients[k];
+    dense[k] = ToClient(&gradient.dense);
+    slices[k] = {ToClient(&gradient.values), ToClient(&gradient.indices),
+                 ToClient(&gradient.shape)};
   }
   return absl::OkStatus();
 }
@@ -139,6 +173,25 @@ void TfExt_TapeGradient(TfExt_Tape* tape, TFE_TensorHandle* const* y, int ny,
                         tensorflow_ext::ToHandles("dy", dy, dy == nullptr ? 0 : ny, true));
     TF_ASSIGN_OR_RETURN(auto gradients, tensorflow_ext::Gradient(state, ys, xs, dys));
     return tensorflow_ext::Return(state->context, std::move(gradients), xs, unconnected, dx);
+  });
+}
+
+void TfExt_TapeGradientSlices(TfExt_Tape* tape, TFE_TensorHandle* const* y, int ny,
+                              TFE_TensorHandle* const* x, int nx, TFE_TensorHandle* const* dy,
+                              TfExt_Unconnected unconnected, TfExt_RepeatedIndices repeated,
+                              TF_Status* status, TFE_TensorHandle** dense, TfExt_TapeSlices* slices,
+                              TF_Buffer* reasons) {
+  OnTape(tape, status, [&](TapeState* state) -> absl::Status {
+    TF_RETURN_IF_ERROR(tensorflow_ext::CheckResults(unconnected, nx, dense));
+    TF_RETURN_IF_ERROR(tensorflow_ext::CheckArray("slices", slices, nx));
+    if (reasons != nullptr) TF_RETURN_IF_ERROR(tensorflow_ext::CheckEmpty(reasons));
+    TF_ASSIGN_OR_RETURN(const bool sum_repeated, tensorflow_ext::SumsRepeated(repeated));
+    TF_ASSIGN_OR_RETURN(const Handles ys, tensorflow_ext::ToHandles("y", y, ny, false));
+    TF_ASSIGN_OR_RETURN(const Handles xs, tensorflow_ext::ToHandles("x", x, nx, false));
+    TF_ASSIGN_OR_RETURN(const Handles dys,
+                        tensorflow_ext::ToHandles("dy", dy, dy == nullptr ? 0 : ny, true));
+    return tensorflow_ext::GradientSlices(state, ys, xs, dys, unconnected, sum_repeated, dense,
+                                          slices, reasons);
   });
 }
 

@@ -47,6 +47,11 @@ struct EagerStep {
   std::vector<int> last_uses;
 };
 
+// A gradient by the rows that were gathered.
+struct EagerRows {
+  EagerSource values, indices, num_rows;
+};
+
 struct EagerPlan {
   std::vector<EagerStep> steps;
   // Those of all steps.
@@ -54,6 +59,8 @@ struct EagerPlan {
   // The gradient of each input; nothing if it has none.
   std::vector<std::optional<EagerSource>> results;
   bool has_results = false;
+  // For each input, the rows of its gradient if only these are not zero.
+  std::vector<std::optional<EagerRows>> rows;
   // The tensors that the steps take, each once: inputs and outputs of the op (kInput, kOutput), and
   // the upstream gradients.
   std::vector<EagerSource> kept;

@@ -2,15 +2,14 @@
 
 #include "tensorflow_ext/tape/gradient.h"
 
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "tensorflow_ext/tape/run_steps.h"
+#include "tensorflow_ext/tape/back_propagation.h"
+#include "tensorflow_ext/tape/tape_values.h"
 
 namespace tensorflow_ext {
 
-using tensorflow::AttrValue;
 using tensorflow::DataType;
 using tensorflow::EagerContext;
 using tensorflow::Tensor;
@@ -18,139 +17,6 @@ using tensorflow::TensorHandle;
 using tensorflow::TensorShape;
 
 namespace {
-
-AttrValue TypeAttr(DataType type) {
-  AttrValue value;
-  value.set_type(type);
-  return value;
-}
-
-AttrValue IntAttr(int64_t number) {
-  AttrValue value;
-  value.set_i(number);
-  return value;
-}
-
-absl::StatusOr<HandlePtr> LikeThis(EagerContext* context, const char* op, TensorHandle* x) {
-  return RunOp(context, op, "", {x}, {{"T", TypeAttr(x->dtype)}});
-}
-
-HandlePtr ToHandle(const Tensor& value) {
-  return HandlePtr(TensorHandle::CreateLocalHandle(value));
-}
-
-HandlePtr ShapeHandle(const TensorShape& shape) {
-  Tensor dims(tensorflow::DT_INT64, {shape.dims()});
-  for (int d = 0; d < shape.dims(); ++d) dims.flat<int64_t>()(d) = shape.dim_size(d);
-  return ToHandle(dims);
-}
-
-absl::StatusOr<HandlePtr> Zeros(EagerContext* context, const std::string& device, DataType type,
-                                const TensorShape& shape) {
-  Tensor zero(type, {});
-  std::memset(zero.data(), 0, zero.TotalBytes());
-  return RunOp(context, "Fill", device, {ShapeHandle(shape).get(), ToHandle(zero).get()},
-               {{"T", TypeAttr(type)}, {"index_type", TypeAttr(tensorflow::DT_INT64)}});
-}
-
-// Goes back through records.
-class BackPropagation {
- public:
-  explicit BackPropagation(EagerContext* context) : context_(context) {}
-
-  void Add(TensorId id, HandlePtr gradient) { gradients_[id].push_back(std::move(gradient)); }
-
-  // The sum of the gradients of a tensor, null if it has none.
-  absl::StatusOr<HandlePtr> Sum(TensorId id) {
-    const auto found = gradients_.find(id);
-    if (found == gradients_.end()) return HandlePtr();
-    std::vector<HandlePtr>& parts = found->second;
-    if (parts.size() > 1) {
-      Handles inputs;
-      for (const HandlePtr& part : parts) inputs.push_back(part.get());
-      TF_ASSIGN_OR_RETURN(HandlePtr sum,
-                          RunOp(context_, "AddN", "", inputs,
-                                {{"T", TypeAttr(parts[0]->dtype)}, {"N", IntAttr(parts.size())}}));
-      parts.clear();
-      parts.push_back(std::move(sum));
-    }
-    return parts[0].GetNewRef();
-  }
-
-  // `wanted`: the tensors whose gradients are needed.
-  absl::Status Run(const Record& record, const absl::flat_hash_set<TensorId>& wanted,
-                   const absl::flat_hash_set<TensorId>& results) {
-    std::vector<HandlePtr> upstream;
-    bool any = false;
-    for (const TensorId id : record.outputs) {
-      TF_ASSIGN_OR_RETURN(HandlePtr gradient, id == 0 ? HandlePtr() : Sum(id));
-      any |= gradient != nullptr;
-      upstream.push_back(std::move(gradient));
-      if (results.count(id) == 0) gradients_.erase(id);
-    }
-    if (!any) return absl::OkStatus();
-    if (record.plan == nullptr) return record.error;
-    const EagerPlan& plan = *record.plan;
-    for (size_t k = 0; k < upstream.size(); ++k) {
-      if (upstream[k] != nullptr || !plan.uses_upstream[k]) continue;
-      if (record.zeros[k] == nullptr) {
-        TF_ASSIGN_OR_RETURN(upstream[k],
-                            Zeros(context_, record.device, record.types[k], record.shapes[k]));
-      } else {
-        TF_ASSIGN_OR_RETURN(upstream[k], LikeThis(context_, "ZerosLike", record.zeros[k].get()));
-      }
-    }
-    const auto find = [&](const EagerSource& source) -> TensorHandle* {
-      if (source.kind == EagerSource::kUpstream) return upstream[source.index].get();
-      if (source.kind == EagerSource::kConstant) return plan.constants[source.index].get();
-      for (size_t i = 0; i < plan.kept.size(); ++i) {
-        if (plan.kept[i].kind == source.kind && plan.kept[i].index == source.index) {
-          return record.kept[i].get();
-        }
-      }
-      return nullptr;
-    };
-    const auto is_wanted = [&](size_t i) {
-      return plan.results[i].has_value() && wanted.count(record.inputs[i]) > 0;
-    };
-    std::vector<std::vector<HandlePtr>> values;
-    TF_RETURN_IF_ERROR(RunSteps(context_, plan.steps, Needed(plan, is_wanted), find, &values));
-    for (size_t i = 0; i < plan.results.size(); ++i) {
-      if (!is_wanted(i)) continue;
-      const EagerSource& source = *plan.results[i];
-      Add(record.inputs[i], source.kind == EagerSource::kStep
-                                ? values[source.index][source.output].GetNewRef()
-                                : NewRef(find(source)));
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  // The steps that lead to wanted results; empty if all do.
-  template <typename IsWanted>
-  static std::vector<bool> Needed(const EagerPlan& plan, const IsWanted& is_wanted) {
-    bool all = true;
-    for (size_t i = 0; i < plan.results.size(); ++i) {
-      all &= !plan.results[i].has_value() || is_wanted(i);
-    }
-    if (all) return {};
-    std::vector<bool> needed(plan.steps.size());
-    const auto need = [&](const EagerSource& source) {
-      if (source.kind == EagerSource::kStep) needed[source.index] = true;
-    };
-    for (size_t i = 0; i < plan.results.size(); ++i) {
-      if (is_wanted(i)) need(*plan.results[i]);
-    }
-    for (int i = plan.steps.size() - 1; i >= 0; --i) {
-      if (!needed[i]) continue;
-      for (const EagerSource& source : plan.steps[i].inputs) need(source);
-    }
-    return needed;
-  }
-
-  EagerContext* const context_;
-  absl::flat_hash_map<TensorId, std::vector<HandlePtr>> gradients_;
-};
 
 absl::Status UsedUp() {
   return absl::FailedPreconditionError(
@@ -198,6 +64,97 @@ absl::Status CheckAlike(const char* name, const Handles& given, const char* like
                      expected.DebugString(), " as of ", like_name, "[", k, "], got ",
                      DataTypeString(given[k]->dtype), shape.DebugString()));
   }
+  return absl::OkStatus();
+}
+
+// The gradients of the sum of `y` by each x; without values if no y depends on it.
+absl::StatusOr<std::vector<TapeGradient>> GoBack(TapeState* tape, const Handles& y,
+                                                 const Handles& x, const Handles& dy,
+                                                 bool keeps_rows) {
+  TF_RETURN_IF_ERROR(CheckDifferentiable("y", y, false));
+  TF_RETURN_IF_ERROR(CheckDifferentiable("x", x, true));
+  TF_RETURN_IF_ERROR(CheckAlike("dy", dy, "y", y));
+  Recorder& recorder = Recorder::Get();
+  std::vector<TensorId> y_ids, x_ids;
+  absl::flat_hash_set<TensorId> sources;
+  std::vector<RecordPtr> records;
+  TF_RETURN_IF_ERROR(recorder.Locked([&](std::vector<RecordPtr>* removed) -> absl::Status {
+    if (tape->used_up) return UsedUp();
+    for (size_t i = 0; i < x.size(); ++i) {
+      x_ids.push_back(recorder.Find(x[i]));
+      if (x_ids[i] != 0 && tape->recorded.Watches(x_ids[i])) {
+        sources.insert(x_ids[i]);
+      } else if (x[i]->dtype == tensorflow::DT_RESOURCE) {
+        x_ids[i] = 0;  // No op has read the variable.
+      } else {
+        return absl::FailedPreconditionError(
+            absl::StrCat("x[", i,
+                         "] is no tensor that the tape watches. Watch it before the ops run "
+                         "that lead to y"));
+      }
+    }
+    for (TensorHandle* tensor : y) y_ids.push_back(recorder.Find(tensor));
+    records = tape->recorded.Between(sources, y_ids);
+    if (!tape->persistent) {
+      tape->used_up = true;
+      tape->recording = false;
+      tape->recorded.TakeAll(removed);
+    }
+    return absl::OkStatus();
+  }));
+  absl::flat_hash_set<TensorId> wanted(sources);
+  for (const RecordPtr& record : records) {
+    wanted.insert(record->outputs.begin(), record->outputs.end());
+  }
+  BackPropagation back(tape->context, keeps_rows);
+  for (size_t i = 0; i < y.size(); ++i) {
+    if (y_ids[i] == 0 || wanted.count(y_ids[i]) == 0) continue;
+    if (!dy.empty() && dy[i] != nullptr) {
+      back.Add(y_ids[i],
+               {NewRef(dy[i]), nullptr, nullptr, "the upstream gradient of a y is dense"});
+      continue;
+    }
+    TF_ASSIGN_OR_RETURN(HandlePtr ones, LikeThis(tape->context, "OnesLike", y[i]));
+    back.Add(y_ids[i],
+             {std::move(ones), nullptr, nullptr, "the upstream gradient of a y is dense"});
+  }
+  for (RecordPtr& record : records) {
+    TF_RETURN_IF_ERROR(back.Run(*record, wanted, sources));
+    record = nullptr;  // frees what nobody else needs
+  }
+  std::vector<TapeGradient> gradients;
+  for (const TensorId id : x_ids) {
+    TF_ASSIGN_OR_RETURN(TapeGradient gradient, id == 0 ? TapeGradient() : back.Sum(id));
+    gradients.push_back(std::move(gradient));
+  }
+  return gradients;
+}
+
+// The shape of `x`, of the variable if that is its handle.
+absl::StatusOr<HandlePtr> ShapeOf(EagerContext* context, TensorHandle* x, DataType type) {
+  const char* const op = x->dtype == tensorflow::DT_RESOURCE ? "VariableShape" : "Shape";
+  std::vector<std::pair<const char*, tensorflow::AttrValue>> attrs = {{"out_type", TypeAttr(type)}};
+  if (x->dtype != tensorflow::DT_RESOURCE) attrs.emplace_back("T", TypeAttr(x->dtype));
+  return RunOp(context, op, "", {x}, attrs);
+}
+
+// The same rows with unequal indices.
+absl::Status SumRepeated(EagerContext* context, SlicedTapeGradient* rows) {
+  const DataType type = rows->indices->dtype, int32 = tensorflow::DT_INT32;
+  tensorflow::AttrBuilder unique("Unique");
+  unique.Set("T", type);
+  unique.Set("out_idx", int32);
+  std::vector<HandlePtr> outputs;
+  TF_RETURN_IF_ERROR(RunOp(context, unique, "", {rows->indices.get()}, 2, &outputs));
+  TF_ASSIGN_OR_RETURN(const HandlePtr count,
+                      RunOp(context, "Size", "", {outputs[0].get()},
+                            {{"T", TypeAttr(type)}, {"out_type", TypeAttr(int32)}}));
+  TF_ASSIGN_OR_RETURN(rows->values, RunOp(context, "UnsortedSegmentSum", "",
+                                          {rows->values.get(), outputs[1].get(), count.get()},
+                                          {{"T", TypeAttr(rows->values->dtype)},
+                                           {"Tindices", TypeAttr(int32)},
+                                           {"Tnumsegments", TypeAttr(int32)}}));
+  rows->indices = std::move(outputs[0]);
   return absl::OkStatus();
 }
 
@@ -253,59 +210,30 @@ absl::Status FillWithZeros(EagerContext* context, const Handles& like,
 
 absl::StatusOr<std::vector<HandlePtr>> Gradient(TapeState* tape, const Handles& y, const Handles& x,
                                                 const Handles& dy) {
-  TF_RETURN_IF_ERROR(CheckDifferentiable("y", y, false));
-  TF_RETURN_IF_ERROR(CheckDifferentiable("x", x, true));
-  TF_RETURN_IF_ERROR(CheckAlike("dy", dy, "y", y));
-  Recorder& recorder = Recorder::Get();
-  std::vector<TensorId> y_ids, x_ids;
-  absl::flat_hash_set<TensorId> sources;
-  std::vector<RecordPtr> records;
-  TF_RETURN_IF_ERROR(recorder.Locked([&](std::vector<RecordPtr>* removed) -> absl::Status {
-    if (tape->used_up) return UsedUp();
-    for (size_t i = 0; i < x.size(); ++i) {
-      x_ids.push_back(recorder.Find(x[i]));
-      if (x_ids[i] != 0 && tape->recorded.Watches(x_ids[i])) {
-        sources.insert(x_ids[i]);
-      } else if (x[i]->dtype == tensorflow::DT_RESOURCE) {
-        x_ids[i] = 0;  // No op has read the variable.
-      } else {
-        return absl::FailedPreconditionError(
-            absl::StrCat("x[", i,
-                         "] is no tensor that the tape watches. Watch it before the ops run "
-                         "that lead to y"));
-      }
-    }
-    for (TensorHandle* tensor : y) y_ids.push_back(recorder.Find(tensor));
-    records = tape->recorded.Between(sources, y_ids);
-    if (!tape->persistent) {
-      tape->used_up = true;
-      tape->recording = false;
-      tape->recorded.TakeAll(removed);
-    }
-    return absl::OkStatus();
-  }));
-  absl::flat_hash_set<TensorId> wanted(sources);
-  for (const RecordPtr& record : records) {
-    wanted.insert(record->outputs.begin(), record->outputs.end());
-  }
-  BackPropagation back(tape->context);
-  for (size_t i = 0; i < y.size(); ++i) {
-    if (y_ids[i] == 0 || wanted.count(y_ids[i]) == 0) continue;
-    if (!dy.empty() && dy[i] != nullptr) {
-      back.Add(y_ids[i], NewRef(dy[i]));
+  TF_ASSIGN_OR_RETURN(std::vector<TapeGradient> found,
+                      GoBack(tape, y, x, dy, /*keeps_rows=*/false));
+  std::vector<HandlePtr> gradients;
+  for (TapeGradient& gradient : found) gradients.push_back(std::move(gradient.values));
+  return gradients;
+}
+
+absl::StatusOr<std::vector<SlicedTapeGradient>> SlicedGradient(TapeState* tape, const Handles& y,
+                                                               const Handles& x, const Handles& dy,
+                                                               bool sum_repeated) {
+  TF_ASSIGN_OR_RETURN(std::vector<TapeGradient> found, GoBack(tape, y, x, dy, /*keeps_rows=*/true));
+  std::vector<SlicedTapeGradient> gradients(x.size());
+  for (size_t k = 0; k < x.size(); ++k) {
+    SlicedTapeGradient& gradient = gradients[k];
+    if (!found[k].is_rows()) {
+      gradient.dense = std::move(found[k].values);
+      gradient.reason =
+          gradient.dense == nullptr ? "no y depends on it" : std::move(found[k].reason);
       continue;
     }
-    TF_ASSIGN_OR_RETURN(HandlePtr ones, LikeThis(tape->context, "OnesLike", y[i]));
-    back.Add(y_ids[i], std::move(ones));
-  }
-  for (RecordPtr& record : records) {
-    TF_RETURN_IF_ERROR(back.Run(*record, wanted, sources));
-    record = nullptr;  // frees what nobody else needs
-  }
-  std::vector<HandlePtr> gradients;
-  for (const TensorId id : x_ids) {
-    TF_ASSIGN_OR_RETURN(HandlePtr gradient, id == 0 ? HandlePtr() : back.Sum(id));
-    gradients.push_back(std::move(gradient));
+    gradient.values = std::move(found[k].values);
+    gradient.indices = std::move(found[k].indices);
+    TF_ASSIGN_OR_RETURN(gradient.shape, ShapeOf(tape->context, x[k], gradient.indices->dtype));
+    if (sum_repeated) TF_RETURN_IF_ERROR(SumRepeated(tape->context, &gradient));
   }
   return gradients;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -28,6 +29,20 @@ void Reset(TapeState* tape);
 // depends on the x.
 absl::StatusOr<std::vector<HandlePtr>> Gradient(TapeState* tape, const Handles& y, const Handles& x,
                                                 const Handles& dy);
+
+// A gradient as in TfExt_TapeGradientSlices.
+struct SlicedTapeGradient {
+  // The rows that were gathered, null if the gradient is dense.
+  HandlePtr values, indices, shape;
+  // Otherwise the gradient, null if no y depends on the x, and the reason why it is dense.
+  HandlePtr dense;
+  std::string reason;
+};
+
+// See TfExt_TapeGradientSlices. `sum_repeated`: true to add up the rows of equal indices.
+absl::StatusOr<std::vector<SlicedTapeGradient>> SlicedGradient(TapeState* tape, const Handles& y,
+                                                               const Handles& x, const Handles& dy,
+                                                               bool sum_repeated);
 
 // See TfExt_TapeJacobian and TfExt_TapeJvp.
 absl::StatusOr<std::vector<HandlePtr>> Jacobian(TapeState* tape, tensorflow::TensorHandle* y,

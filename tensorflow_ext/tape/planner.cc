@@ -17,6 +17,7 @@
 #include "tensorflow/core/graph/algorithm.h"
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow/core/graph/node_builder.h"
+#include "tensorflow_ext/gradient/slices/sliced_graph.h"
 
 namespace tensorflow_ext {
 
@@ -28,6 +29,7 @@ using tensorflow::Node;
 using tensorflow::NodeBuilder;
 using tensorflow::NodeDef;
 using tensorflow::Output;
+using tensorflow::OutputTensor;
 using tensorflow::PartialTensorShape;
 using tensorflow::Tensor;
 using tensorflow::TensorHandle;
@@ -67,21 +69,36 @@ class Planner {
     std::vector<Output> gradients;
     TF_RETURN_IF_ERROR(Differentiate(&gradients));
     plan_->results.resize(inputs_.size());
+    plan_->rows.resize(inputs_.size());
     plan_->uses_upstream.resize(num_outputs);
     std::vector<Node*> ends;
     for (size_t i = 0; i < gradients.size(); ++i) {
       if (wanted[i] && gradients[i].node() != nullptr) ends.push_back(gradients[i].node());
     }
     plan_->has_results = !ends.empty();
+    std::vector<std::optional<Rows>> rows(inputs_.size());
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      if (!wanted[i] || gradients[i].node() == nullptr) continue;
+      TF_ASSIGN_OR_RETURN(rows[i],
+                          AddRows(OutputTensor(gradients[i].node(), gradients[i].index())));
+      if (!rows[i]) continue;
+      ends.insert(ends.end(),
+                  {rows[i]->values.node, rows[i]->indices.node, rows[i]->num_rows.node});
+    }
     TF_RETURN_IF_ERROR(AddSteps(ends, forward_, &plan_->steps));
     for (size_t i = 0; i < gradients.size(); ++i) {
-      if (wanted[i] && gradients[i].node() != nullptr) {
-        TF_ASSIGN_OR_RETURN(plan_->results[i], Source(gradients[i].node(), gradients[i].index()));
-      }
+      if (!wanted[i] || gradients[i].node() == nullptr) continue;
+      TF_ASSIGN_OR_RETURN(plan_->results[i], Source(gradients[i].node(), gradients[i].index()));
+      if (!rows[i]) continue;
+      EagerRows& sources = plan_->rows[i].emplace();
+      TF_ASSIGN_OR_RETURN(sources.values, Source(rows[i]->values));
+      TF_ASSIGN_OR_RETURN(sources.indices, Source(rows[i]->indices));
+      TF_ASSIGN_OR_RETURN(sources.num_rows, Source(rows[i]->num_rows));
     }
     FindLastUses();
     if (IsChanged(*forward_, forward, inputs_.size(), num_outputs)) {
       steps_.clear();
+      same_.clear();
       // The gradient does not take the inputs of the forward op.
       const std::vector<EagerSource> kept = plan_->kept;
       TF_RETURN_IF_ERROR(AddSteps({forward_}, nullptr, &plan_->forward));
@@ -128,7 +145,8 @@ class Planner {
              .ok()) {
       return absl::NotFoundError(absl::StrCat(
           "No gradient defined for op: ", forward_->type_string(),
-          ". Register one in C++ (REGISTER_OP_GRADIENT), or call TfExt_RegisterGradient"));
+          ". Write one in C++ (REGISTER_OP_GRADIENT) and load its library, or register one in C "
+          "(TfExt_RegisterGradient), or stop the tape while the op runs"));
     }
     // Without an upstream gradient, gradients end the process: graphs never ask for them.
     if (gradient == nullptr || absl::c_none_of(forward_->output_types(), IsDifferentiable)) {
@@ -163,6 +181,27 @@ class Planner {
     return absl::OkStatus();
   }
 
+  // Adds nodes for the rows of a gradient that is zero in all others; nothing if it is dense. Calls
+  // of functions count as dense.
+  absl::StatusOr<std::optional<Rows>> AddRows(const OutputTensor& gradient) {
+    TF_ASSIGN_OR_RETURN(const Terms terms, FindTerms(gradient, [](const OutputTensor& result) {
+                          Terms dense;
+                          dense.dense = Described(*result.node);
+                          return absl::StatusOr<Terms>(dense);
+                        }));
+    if (!terms.dense.empty() || terms.index_type == tensorflow::DT_INVALID) {
+      return std::optional<Rows>();
+    }
+    Functions functions{graph_->flib_def(), {}, {}};
+    TF_ASSIGN_OR_RETURN(Rows rows,
+                        SlicedGraph(graph_.get(), &functions).AddRows(terms, terms.index_type));
+    return std::optional<Rows>(rows);
+  }
+
+  absl::StatusOr<EagerSource> Source(const OutputTensor& tensor) {
+    return Source(tensor.node, tensor.index);
+  }
+
   // Where the tensor comes from. Its node was added before.
   absl::StatusOr<EagerSource> Source(const Node* node, int output) {
     if (node == forward_ && steps_.count(node) == 0) {
@@ -175,6 +214,7 @@ class Planner {
       }
       return Keep(found->second);
     }
+    if (const auto found = same_.find(node); found != same_.end()) return found->second;
     const auto step = steps_.find(node);
     if (step == steps_.end()) {
       return absl::InternalError(
@@ -216,6 +256,13 @@ class Planner {
       plan_->constants.emplace_back(TensorHandle::CreateLocalHandle(value));
       return absl::OkStatus();
     }
+    if (node.IsIdentity() && node.requested_device().empty() && node.in_edges().size() == 1) {
+      const Edge* edge;
+      TF_RETURN_IF_ERROR(node.input_edge(0, &edge));
+      TF_ASSIGN_OR_RETURN(const EagerSource source, Source(edge->src(), edge->src_output()));
+      same_.emplace(&node, source);
+      return absl::OkStatus();
+    }
     EagerStep step;
     step.num_outputs = node.num_outputs();
     step.device = node.requested_device();
@@ -246,6 +293,12 @@ class Planner {
     for (const auto& result : plan_->results) {
       if (result) use(*result, nullptr);
     }
+    for (const auto& rows : plan_->rows) {
+      if (!rows) continue;
+      for (const EagerSource& source : {rows->values, rows->indices, rows->num_rows}) {
+        use(source, nullptr);
+      }
+    }
     for (auto step = plan_->steps.rbegin(); step != plan_->steps.rend(); ++step) {
       for (const EagerSource& source : step->inputs) use(source, &*step);
     }
@@ -267,6 +320,8 @@ class Planner {
   tensorflow::ShapeRefiner shapes_;
   Node* forward_ = nullptr;
   std::map<const Node*, EagerSource> tensors_, steps_;
+  // Identities, which need no step.
+  std::map<const Node*, EagerSource> same_;
   std::shared_ptr<EagerPlan> plan_;
 };
 

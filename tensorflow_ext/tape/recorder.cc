@@ -247,6 +247,7 @@ void Recorder::RecordCopy(EagerContext* context, TensorHandle* from, TensorHandl
   static const auto* const plan = [] {
     auto* made = new std::shared_ptr<EagerPlan>(new EagerPlan);
     (*made)->results.push_back(EagerSource{EagerSource::kUpstream, 0});
+    (*made)->rows.resize(1);
     (*made)->has_results = true;
     (*made)->uses_upstream = {true};
     return made;

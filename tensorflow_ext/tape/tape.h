@@ -32,6 +32,7 @@
 #include <stdint.h>
 
 #include "tensorflow/c/eager/c_api.h"
+#include "tensorflow/c/tf_buffer.h"
 #include "tensorflow/c/tf_status.h"
 #include "tensorflow_ext/gradient/c_api.h"
 
@@ -82,6 +83,33 @@ TFEXT_EXPORT void TfExt_TapeGradient(TfExt_Tape* tape, TFE_TensorHandle* const* 
                                      TFE_TensorHandle* const* x, int nx,
                                      TFE_TensorHandle* const* dy, TfExt_Unconnected unconnected,
                                      TF_Status* status, TFE_TensorHandle** dx);
+
+/* A gradient by the rows that were gathered: values[k] is added to row indices[k] of zeros of the
+ * shape `shape`. Python calls this IndexedSlices. */
+typedef struct TfExt_TapeSlices {
+  /* [n, ...], of the type of x. */
+  TFE_TensorHandle* values;
+  /* [n], int32 or int64. */
+  TFE_TensorHandle* indices;
+  /* The shape of x, a vector of the type of `indices`. */
+  TFE_TensorHandle* shape;
+} TfExt_TapeSlices;
+
+/* As TfExt_TapeGradient, but a gradient that is zero in all rows except those that were gathered is
+ * given as these rows, and no dense one is computed. For each x, either slices[k] receives three
+ * new handles and dense[k] becomes NULL, or dense[k] receives what TfExt_TapeGradient gives,
+ * slices[k] becomes NULLs, and line k of `reasons` (may be NULL, otherwise an empty buffer) says
+ * why.
+ *
+ * Slices come from Gather, GatherV2 along axis 0, ResourceGather (without batch dimensions) and
+ * SparseSegmentSum, -Mean and -SqrtN, and pass ops whose gradient is the upstream gradient, such as
+ * ReadVariableOp and Identity. Those of several such ops follow one another. If another op uses x
+ * too, or a function gathers, the gradient is dense as a whole. `repeated`: see
+ * TfExt_RepeatedIndices. */
+TFEXT_EXPORT void TfExt_TapeGradientSlices(
+    TfExt_Tape* tape, TFE_TensorHandle* const* y, int ny, TFE_TensorHandle* const* x, int nx,
+    TFE_TensorHandle* const* dy, TfExt_Unconnected unconnected, TfExt_RepeatedIndices repeated,
+    TF_Status* status, TFE_TensorHandle** dense, TfExt_TapeSlices* slices, TF_Buffer* reasons);
 
 /* The Jacobians of `y` by each x, of shape [shape of y, shape of x]: a gradient for each element of
  * y, in a loop. The shape of y must be known. Errors as above. */

@@ -2,145 +2,26 @@
 
 #include "tensorflow_ext/tape/tape_ops.h"
 
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tensorflow/core/framework/common_shape_fns.h"
-#include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/op_kernel.h"
-#include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/tape/gradient.h"
+#include "tensorflow_ext/tape/tape_values.h"
 
 namespace tensorflow_ext {
 
-using tensorflow::DataType;
+using tensorflow::EagerContext;
 using tensorflow::EagerOperation;
 using tensorflow::OpKernel;
 using tensorflow::OpKernelConstruction;
 using tensorflow::OpKernelContext;
 using tensorflow::Tensor;
 using tensorflow::TensorHandle;
-using tensorflow::shape_inference::UnknownShape;
-
-REGISTER_OP("TfExt>NewTape")
-    .Output("tape: int64")
-    .Attr("persistent: bool = false")
-    .Attr("watch_variables: bool = true")
-    .SetIsStateful()
-    .SetShapeFn(tensorflow::shape_inference::ScalarShape)
-    .Doc(R"doc(
-Makes a gradient tape, which records the eager ops that run on what it watches.
-
-The ops of tapes are for languages that run ops by name (tape.h has the C functions, and says what a
-tape does). They work in eager mode only.
-
-A tape belongs to the eager context and to the thread of the next op that names it. So run such an
-op immediately (`TfExt>TapeControl` with the action 'resume' does nothing else). In an asynchronous
-context, read the number first.
-
-tape: A scalar, which names the tape for the other ops.
-persistent: Whether the tape gives more than one gradient.
-watch_variables: Whether the tape also watches each variable that its thread reads.
-)doc");
-
-REGISTER_OP("TfExt>TapeWatch")
-    .Input("tape: int64")
-    .Input("x: T")
-    .Attr("T: type")
-    .SetIsStateful()
-    .SetShapeFn(UnknownShape)
-    .Doc(R"doc(
-Lets a tape watch a tensor or, if `x` is its handle, a variable.
-
-tape: The output of `TfExt>NewTape`.
-x: Floating point or complex numbers of any shape, or a resource.
-)doc");
-
-REGISTER_OP("TfExt>TapeControl")
-    .Input("tape: int64")
-    .Attr("action: {'stop', 'resume', 'reset', 'delete'}")
-    .SetIsStateful()
-    .SetShapeFn(UnknownShape)
-    .Doc(R"doc(
-Stops or resumes recording, lets a tape forget all that it has recorded and watched, or deletes it.
-
-tape: The output of `TfExt>NewTape`.
-action: The action.
-)doc");
-
-REGISTER_OP("TfExt>TapeGradient")
-    .Input("tape: int64")
-    .Input("y: Ty")
-    .Input("x: Tx")
-    .Input("dy: Tdy")
-    .Output("dx: Tdx")
-    .Attr("Ty: list(type) >= 1")
-    .Attr("Tx: list(type) >= 1")
-    .Attr("Tdy: list(type) >= 0")
-    .Attr("Tdx: list(type) >= 1")
-    .SetIsStateful()
-    .SetShapeFn(UnknownShape)
-    .Doc(R"doc(
-The gradients of the sum of the tensors `y` by each `x`, from what a tape has recorded.
-
-tape: The output of `TfExt>NewTape`.
-y: Tensors of floating point or complex numbers.
-x: Tensors that the tape watches, or handles of variables.
-dy: Nothing (ones), or an upstream gradient for each y, of its type and shape.
-dx: The gradients, of the type and shape of x, or of the variable; zeros if no y depends on the x.
-Tdx: The types of the gradients.
-)doc");
-
-REGISTER_OP("TfExt>TapeJacobian")
-    .Input("tape: int64")
-    .Input("y: Ty")
-    .Input("x: Tx")
-    .Output("jacobians: Tdx")
-    .Attr("Ty: type")
-    .Attr("Tx: list(type) >= 1")
-    .Attr("Tdx: list(type) >= 1")
-    .SetIsStateful()
-    .SetShapeFn(UnknownShape)
-    .Doc(R"doc(
-The Jacobians of `y` by each `x`, from what a persistent tape has recorded.
-
-tape: The output of `TfExt>NewTape`.
-y: A tensor of floating point or complex numbers.
-x: Tensors that the tape watches, or handles of variables.
-jacobians: Tensors of shape [shape of y, shape of x]. It is an error if y does not depend on an x.
-Tdx: The types of the Jacobians.
-)doc");
-
-REGISTER_OP("TfExt>TapeJvp")
-    .Input("tape: int64")
-    .Input("y: Ty")
-    .Input("x: Tx")
-    .Input("tangents: Tt")
-    .Output("derivatives: Ty")
-    .Attr("Ty: list(type) >= 1")
-    .Attr("Tx: list(type) >= 1")
-    .Attr("Tt: list(type) >= 1")
-    .SetIsStateful()
-    .SetShapeFn(UnknownShape)
-    .Doc(R"doc(
-The derivatives of each `y` in the direction `tangents` of the `x`, from what a tape has recorded.
-
-tape: The output of `TfExt>NewTape`.
-y: Tensors of floating point or complex numbers.
-x: Tensors that the tape watches, or handles of variables.
-tangents: For each x a tensor of its type and shape; of the variable, if x is its handle.
-derivatives: Tensors of the types and shapes of y; zeros for a y that depends on no x.
-)doc");
-
-REGISTER_OP_NO_GRADIENT("TfExt>NewTape");
-REGISTER_OP_NO_GRADIENT("TfExt>TapeWatch");
-REGISTER_OP_NO_GRADIENT("TfExt>TapeControl");
-REGISTER_OP_NO_GRADIENT("TfExt>TapeGradient");
-REGISTER_OP_NO_GRADIENT("TfExt>TapeJacobian");
-REGISTER_OP_NO_GRADIENT("TfExt>TapeJvp");
 
 namespace {
 
@@ -165,12 +46,6 @@ absl::StatusOr<int64_t> AddTape(tensorflow::EagerContext* context, bool persiste
   return all.last;
 }
 
-HandlePtr Int64(int64_t value) {
-  Tensor tensor(tensorflow::DT_INT64, {});
-  tensor.scalar<int64_t>()() = value;
-  return HandlePtr(TensorHandle::CreateLocalHandle(tensor));
-}
-
 // An op of a tape with its arguments.
 class TapeOp {
  public:
@@ -184,7 +59,7 @@ class TapeOp {
       TF_ASSIGN_OR_RETURN(const int64_t tape, AddTape(&op_.EagerContext(), attrs_["persistent"].b(),
                                                       attrs_["watch_variables"].b()));
       std::vector<HandlePtr> made;
-      made.push_back(Int64(tape));
+      made.push_back(ToHandle(Tensor(tape)));
       return Return(std::move(made));
     }
     TF_RETURN_IF_ERROR(FindTape());
@@ -208,7 +83,8 @@ class TapeOp {
       }
       return Return(std::move(jacobians));
     }
-    const bool is_gradient = op_.Name() == "TfExt>TapeGradient";
+    const bool slices = op_.Name() == "TfExt>TapeGradientSlices";
+    const bool is_gradient = slices || op_.Name() == "TfExt>TapeGradient";
     TF_ASSIGN_OR_RETURN(const Handles given, Next(Size(is_gradient ? "Tdy" : "Tt")));
     if (given.size() != (is_gradient ? y : x).size() && !(is_gradient && given.empty())) {
       return absl::InvalidArgumentError(
@@ -217,6 +93,7 @@ class TapeOp {
                                    : ": expected a tangent for each x: ",
                        (is_gradient ? y : x).size(), ", got ", given.size()));
     }
+    if (slices) return ReturnSlices(y, x, given);
     TF_ASSIGN_OR_RETURN(std::vector<HandlePtr> results, is_gradient
                                                             ? Gradient(tape_.get(), y, x, given)
                                                             : Jvp(tape_.get(), y, x, given));
@@ -253,6 +130,35 @@ class TapeOp {
     if (tape_->context == &op_.EagerContext()) return absl::OkStatus();
     return absl::InvalidArgumentError(
         absl::StrCat(op_.Name(), ": the tape belongs to another eager context"));
+  }
+
+  absl::Status ReturnSlices(const Handles& y, const Handles& x, const Handles& dy) {
+    EagerContext* const context = tape_->context;
+    TF_ASSIGN_OR_RETURN(std::vector<SlicedTapeGradient> gradients,
+                        SlicedGradient(tape_.get(), y, x, dy, attrs_["sum_repeated"].b()));
+    std::vector<HandlePtr> values, indices, shapes;
+    Tensor reasons(tensorflow::DT_STRING, {static_cast<int64_t>(x.size())});
+    for (size_t k = 0; k < x.size(); ++k) {
+      SlicedTapeGradient& gradient = gradients[k];
+      reasons.vec<tensorflow::tstring>()(k) = gradient.reason;
+      if (gradient.values == nullptr) {
+        values.push_back(std::move(gradient.dense));
+        indices.push_back(ShapeHandle({}));
+        shapes.push_back(ShapeHandle({}));
+        continue;
+      }
+      values.push_back(std::move(gradient.values));
+      for (auto [from, to] : {std::pair(&gradient.indices, &indices), {&gradient.shape, &shapes}}) {
+        TF_ASSIGN_OR_RETURN(HandlePtr cast, CastTo(context, tensorflow::DT_INT64, from->get()));
+        to->push_back(std::move(cast));
+      }
+    }
+    TF_RETURN_IF_ERROR(FillWithZeros(context, x, &values));
+    for (std::vector<HandlePtr>* more : {&indices, &shapes}) {
+      std::move(more->begin(), more->end(), std::back_inserter(values));
+    }
+    values.push_back(ToHandle(reasons));
+    return Return(std::move(values));
   }
 
   absl::Status Control(const std::string& action) {
@@ -335,7 +241,9 @@ class OnlyEager : public OpKernel {
     context->CtxFailure(absl::FailedPreconditionError(
         absl::StrCat(type_string(),
                      " needs a tape of this process (TfExt>NewTape) and works in eager mode "
-                     "only. In a graph, TF_AddGradients adds gradients")));
+                     "only. In a graph, gradients are added by TF_AddGradients in C, "
+                     "AddSymbolicGradients in C++, op.Gradients in Go, Graph::add_gradients in "
+                     "Rust and Graph.addGradients in Java")));
   }
 };
 
@@ -343,6 +251,7 @@ REGISTER_KERNEL_BUILDER(Name("TfExt>NewTape").Device(tensorflow::DEVICE_CPU), Ne
 REGISTER_KERNEL_BUILDER(Name("TfExt>TapeWatch").Device(tensorflow::DEVICE_CPU), OnlyEager);
 REGISTER_KERNEL_BUILDER(Name("TfExt>TapeControl").Device(tensorflow::DEVICE_CPU), OnlyEager);
 REGISTER_KERNEL_BUILDER(Name("TfExt>TapeGradient").Device(tensorflow::DEVICE_CPU), OnlyEager);
+REGISTER_KERNEL_BUILDER(Name("TfExt>TapeGradientSlices").Device(tensorflow::DEVICE_CPU), OnlyEager);
 REGISTER_KERNEL_BUILDER(Name("TfExt>TapeJacobian").Device(tensorflow::DEVICE_CPU), OnlyEager);
 REGISTER_KERNEL_BUILDER(Name("TfExt>TapeJvp").Device(tensorflow::DEVICE_CPU), OnlyEager);
 

@@ -19,7 +19,7 @@ absl::Status ReplaceEntry(void** entry, void* function, void** original) {
   if (mprotect(start, page, PROT_READ | PROT_WRITE) != 0) {
     return absl::FailedPreconditionError(absl::StrCat(
         "The tape cannot see eager ops: mprotect of TensorFlow's table of virtual functions gave ",
-        std::strerror(errno), ". Add gradients to a graph instead (TF_AddGradients)"));
+        std::strerror(errno), ". Add gradients to a graph instead"));
   }
   // The page stays writable, because it may hold data that others write.
   __atomic_store_n(entry, function, __ATOMIC_RELEASE);

@@ -82,13 +82,6 @@ REGISTER_OP_NO_GRADIENT("TfExt>ApplyGradients");
 
 namespace {
 
-absl::Status WriteName(int output, const std::string& name, OpKernelContext* context) {
-  tensorflow::Tensor* tensor = nullptr;
-  TF_RETURN_IF_ERROR(context->allocate_output(output, {}, &tensor));
-  tensor->scalar<tensorflow::tstring>()() = name;
-  return absl::OkStatus();
-}
-
 template <typename T>
 class ApplyGradientsOp : public OpKernel {
  public:

@@ -19,13 +19,15 @@ using tensorflow::Output;
 
 namespace {
 
-Body::Attributes Type(const char* name, DataType type) {
-  tensorflow::AttrValue value;
-  value.set_type(type);
-  return {{name, value}};
-}
+Body::Attributes Type(const char* name, DataType type) { return {{name, TypeAttribute(type)}}; }
 
 }  // namespace
+
+tensorflow::AttrValue TypeAttribute(DataType type) {
+  tensorflow::AttrValue value;
+  value.set_type(type);
+  return value;
+}
 
 DataType Expr::type() const { return output.node() == nullptr ? DT_INVALID : output.type(); }
 
@@ -78,15 +80,14 @@ Expr Body::Add(const char* op, const std::vector<Expr>& inputs, const Attributes
 Expr Body::Constant(double value, DataType type) {
   if (type == DT_INVALID) return {this, {}};  // An earlier error.
   tensorflow::Tensor tensor(type, {});
-  if (const absl::Status status = FillWith({value}, &tensor); !status.ok()) {
-    Check(status);
-    return {this, {}};
-  }
+  Check(FillWith({value}, &tensor));
+  return Constant(tensor);
+}
+
+Expr Body::Constant(const tensorflow::Tensor& value) {
   tensorflow::AttrValue attribute;
-  tensor.AsProtoTensorContent(attribute.mutable_tensor());
-  Attributes attributes = Type("dtype", type);
-  attributes.emplace_back("value", attribute);
-  return Add("Const", {}, attributes);
+  value.AsProtoTensorContent(attribute.mutable_tensor());
+  return Add("Const", {}, {{"dtype", TypeAttribute(value.dtype())}, {"value", attribute}});
 }
 
 Expr Body::Read(const Place& place) {

@@ -26,6 +26,9 @@ namespace tensorflow_ext::train {
 
 class Body;
 
+// An attribute that is a type.
+tensorflow::AttrValue TypeAttribute(tensorflow::DataType type);
+
 // A tensor of a body. Scalars of any type combine with it.
 struct Expr {
   Body* body = nullptr;
@@ -57,6 +60,7 @@ class Body {
   // An input may belong to a body around this one.
   Expr Add(const char* op, const std::vector<Expr>& inputs, const Attributes& attributes = {});
   Expr Constant(double value, tensorflow::DataType type);
+  Expr Constant(const tensorflow::Tensor& value);
 
   Expr Read(const Place& place);
   void Assign(const Place& place, const Expr& value);

@@ -14,6 +14,8 @@
 #include "tensorflow/c/tf_status_helper.h"
 #include "tensorflow_ext/gradient/c_api/c_api_internal.h"
 #include "tensorflow_ext/gradient/c_api/client_graph.h"
+#include "tensorflow_ext/train/new_variables.h"
+#include "tensorflow_ext/train/saver.h"
 #include "tensorflow_ext/train/train.h"
 #include "tensorflow_ext/train/training_step.h"
 
@@ -125,6 +127,38 @@ absl::Status Minimize(TF_Graph* graph, TF_Output loss, const TF_Output* variable
                                scale == nullptr ? nullptr : &scale->node, training, state);
 }
 
+absl::Status Add(TF_Graph* graph, const NewVariable& variable, TF_Output* handle,
+                 TF_Operation** initialize) {
+  const std::lock_guard<std::mutex> only(OneRewriteAtATime());
+  NewVariables made;
+  {
+    tensorflow::mutex_lock lock(graph->mu);
+    TF_ASSIGN_OR_RETURN(made, MakeVariables(graph->graph, {variable}));
+  }
+  TF_RETURN_IF_ERROR(ImportNodes(graph, made.nodes));
+  TF_ASSIGN_OR_RETURN(const auto added,
+                      FindTensors(graph, {made.handles[0], made.initialize + ":0"}));
+  *handle = added[0];
+  *initialize = added[1].oper;
+  return absl::OkStatus();
+}
+
+absl::Status Add(TF_Graph* graph, const TF_Output* variables, int n, const char* names,
+                 TfExt_Saver* saver) {
+  TF_ASSIGN_OR_RETURN(const auto handles, OutputTensors(graph, "variables", variables, n));
+  const std::lock_guard<std::mutex> only(OneRewriteAtATime());
+  Saver made;
+  {
+    tensorflow::mutex_lock lock(graph->mu);
+    TF_ASSIGN_OR_RETURN(made, MakeSaver(graph->graph, handles, Lines(names)));
+  }
+  TF_RETURN_IF_ERROR(ImportNodes(graph, made.nodes));
+  TF_ASSIGN_OR_RETURN(const auto added, FindTensors(graph, {made.prefix + ":0", made.save + ":0",
+                                                            made.restore + ":0"}));
+  *saver = {added[0], added[1].oper, added[2].oper};
+  return absl::OkStatus();
+}
+
 }  // namespace
 }  // namespace tensorflow_ext::train
 
@@ -170,6 +204,34 @@ void TfExt_ApplyGradientsOfGraphDef(const void* graph_def, size_t graph_def_leng
     return tensorflow_ext::Write(absl::StrCat(made.step, "\n", made.initialize, "\n",
                                               tensorflow_ext::train::StateLines(made)),
                                  training);
+  });
+}
+
+void TfExt_NewVariable(TF_Graph* graph, const char* name, TF_DataType dtype, const int64_t* dims,
+                       int num_dims, const char* initializer, TF_Output* handle,
+                       TF_Operation** initialize, TF_Status* status) {
+  tensorflow_ext::Guarded(status, [&]() -> absl::Status {
+    if (graph == nullptr || name == nullptr || initializer == nullptr || handle == nullptr ||
+        initialize == nullptr) {
+      return absl::InvalidArgumentError(
+          "graph, name, initializer, handle, initialize: expected pointers, got NULL");
+    }
+    TF_RETURN_IF_ERROR(tensorflow_ext::CheckArray("dims", dims, num_dims));
+    tensorflow::TensorShape shape;
+    TF_RETURN_IF_ERROR(tensorflow::TensorShapeUtils::MakeShape(dims, num_dims, &shape));
+    return tensorflow_ext::train::Add(
+        graph, {name, static_cast<tensorflow::DataType>(dtype), shape, initializer}, handle,
+        initialize);
+  });
+}
+
+void TfExt_AddSaver(TF_Graph* graph, const TF_Output* variables, int n, const char* names,
+                    TfExt_Saver* saver, TF_Status* status) {
+  tensorflow_ext::Guarded(status, [&]() -> absl::Status {
+    if (graph == nullptr || saver == nullptr) {
+      return absl::InvalidArgumentError("graph, saver: expected pointers, got NULL");
+    }
+    return tensorflow_ext::train::Add(graph, variables, n, names, saver);
   });
 }
 

@@ -13,7 +13,7 @@ namespace tensorflow_ext::train {
 
 using google::protobuf::Value;
 
-absl::StatusOr<Config> Config::Parse(const std::string& text) {
+absl::StatusOr<Config> Config::Parse(const std::string& argument, const std::string& text) {
   const std::string trimmed(absl::StripAsciiWhitespace(text));
   if (trimmed.empty() || trimmed[0] != '{') {
     Config config;
@@ -25,21 +25,20 @@ absl::StatusOr<Config> Config::Parse(const std::string& text) {
       tensorflow::HumanReadableJsonToProto(trimmed, value.mutable_struct_value());
   if (!status.ok()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("optimizer: expected JSON as keras.optimizers.serialize gives it, or the name "
-                     "of an optimizer, got ",
-                     trimmed, ": ", status.message()));
+        absl::StrCat(argument, ": expected a name, or JSON as Keras serializes it, got ", trimmed,
+                     ": ", status.message()));
   }
-  return FromValue(value);
+  return FromValue(argument, value);
 }
 
-absl::StatusOr<Config> Config::FromValue(const Value& value) {
+absl::StatusOr<Config> Config::FromValue(const std::string& argument, const Value& value) {
   const auto& fields = value.struct_value().fields();
   const auto name = fields.find("class_name");
   const auto config = fields.find("config");
   if (name == fields.end() || name->second.kind_case() != Value::kStringValue ||
       (config != fields.end() && config->second.kind_case() != Value::kStructValue)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("optimizer: expected {\"class_name\": a string, \"config\": an object}, got ",
+        absl::StrCat(argument, ": expected {\"class_name\": a string, \"config\": an object}, got ",
                      value.ShortDebugString()));
   }
   Config result;
@@ -96,7 +95,7 @@ bool Config::Flag(const std::string& key, bool otherwise) {
 std::optional<Config> Config::MaybeObject(const std::string& key) {
   const Value* value = Find(key);
   if (value == nullptr || value->kind_case() != Value::kStructValue) return std::nullopt;
-  absl::StatusOr<Config> object = FromValue(*value);
+  absl::StatusOr<Config> object = FromValue(key, *value);
   if (object.ok()) return *std::move(object);
   if (status_.ok()) status_ = object.status();
   return std::nullopt;
@@ -121,10 +120,15 @@ std::vector<double> Config::Numbers(const std::string& key) {
   return numbers;
 }
 
+std::optional<std::vector<double>> Config::MaybeNumbers(const std::string& key) {
+  if (Find(key) == nullptr) return std::nullopt;
+  return Numbers(key);
+}
+
 absl::Status Config::Finish() const {
   TF_RETURN_IF_ERROR(status_);
   for (const auto& [key, value] : config_.fields()) {
-    if (asked_.count(key) == 0) {
+    if (asked_.count(key) == 0 && value.kind_case() != Value::kNullValue) {
       return absl::InvalidArgumentError(absl::StrCat(
           class_name_, " has no '", key, "'; expected one of: ", absl::StrJoin(asked_, ", ")));
     }

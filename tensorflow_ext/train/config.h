@@ -14,12 +14,13 @@
 
 namespace tensorflow_ext::train {
 
-// An object in the form of keras.optimizers.serialize: {"class_name": ..., "config": {...}}. A key
+// An object in the form that Keras serializes: {"class_name": ..., "config": {...}}. A key
 // that is missing has its default. The first error is kept until Finish.
 class Config {
  public:
   // Reads such an object, or the bare name of a class, whose config is then empty.
-  static absl::StatusOr<Config> Parse(const std::string& text);
+  // `argument`: what errors call it.
+  static absl::StatusOr<Config> Parse(const std::string& argument, const std::string& text);
 
   const std::string& class_name() const { return class_name_; }
 
@@ -32,17 +33,19 @@ class Config {
   std::optional<Config> MaybeObject(const std::string& key);
   std::string Text(const std::string& key, const std::string& otherwise);
   std::vector<double> Numbers(const std::string& key);
+  std::optional<std::vector<double>> MaybeNumbers(const std::string& key);
   // Allows the key.
   void Ignore(const std::string& key) { asked_.insert(key); }
 
   // Reports an error unless `holds`. `expected`: such as "a number in [0, 1]".
   void Check(bool holds, const std::string& key, const std::string& expected);
 
-  // The first error; or one that names a key that nobody asked for.
+  // The first error; or one that names a key that nobody asked for and that is not null.
   absl::Status Finish() const;
 
  private:
-  static absl::StatusOr<Config> FromValue(const google::protobuf::Value& value);
+  static absl::StatusOr<Config> FromValue(const std::string& argument,
+                                          const google::protobuf::Value& value);
   const google::protobuf::Value* Find(const std::string& key);
   void Fail(const std::string& key, const std::string& expected);
 

@@ -84,7 +84,7 @@ absl::StatusOr<Rules> Read(Config c) {
 }  // namespace
 
 absl::StatusOr<Rules> ReadRules(const std::string& optimizer) {
-  TF_ASSIGN_OR_RETURN(Config config, Config::Parse(optimizer));
+  TF_ASSIGN_OR_RETURN(Config config, Config::Parse("optimizer", optimizer));
   return Read(std::move(config));
 }
 

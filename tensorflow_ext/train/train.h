@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Optimizers for any graph: those of Keras 3, with its names, hyperparameters, defaults and
- * formulas. A step reads the gradients, then updates the variables. It consists of TensorFlow's own
- * ops, so the graph runs without this library.
+ * Variables, checkpoints and optimizers for any graph. The optimizers are those of Keras 3, with
+ * its names, hyperparameters, defaults and formulas. A step reads the gradients, then updates the
+ * variables. It consists of TensorFlow's own ops, so the graph runs without this library.
  *
  *   TfExt_TrainingStep training;
  *   TfExt_Minimize(graph, loss, variables, n, "{\"class_name\": \"Adam\", \"config\": "
@@ -14,6 +14,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "tensorflow/c/c_api.h"
 
@@ -86,6 +87,38 @@ TFEXT_EXPORT void TfExt_ApplyGradientsOfGraphDef(const void* graph_def, size_t g
                                                  const char* gradients, const char* variables,
                                                  const char* optimizer, TF_Buffer* nodes,
                                                  TF_Buffer* training, TF_Status* status);
+
+/* Adds a variable to `graph`. `name`: its name, and that of the node which is its handle. `dims`:
+ * its shape. `initializer`: what keras.initializers.serialize gives in Python, as JSON, or a name,
+ * such as "zeros" or "glorot_uniform": constant, glorot, he and lecun (normal and uniform),
+ * identity, ones, orthogonal, random normal and uniform, truncated normal, variance scaling, zeros.
+ * With a seed it gives the numbers that Keras gives. `handle` receives the handle, and `initialize`
+ * the node that gives the variable its initial value. Errors: INVALID_ARGUMENT, an argument is
+ * wrong, or the graph has a node of that name. */
+TFEXT_EXPORT void TfExt_NewVariable(TF_Graph* graph, const char* name, TF_DataType dtype,
+                                    const int64_t* dims, int num_dims, const char* initializer,
+                                    TF_Output* handle, TF_Operation** initialize,
+                                    TF_Status* status);
+
+typedef struct TfExt_Saver {
+  /* Feed it with the beginning of the paths of a checkpoint's files, a string, []. */
+  TF_Output prefix;
+  /* Writes a checkpoint. */
+  TF_Operation* save;
+  /* Reads one and sets the variables. A variable that the file lacks, or has in another shape, is
+   * an error of the session's run. */
+  TF_Operation* restore;
+} TfExt_Saver;
+
+/* Adds nodes that write checkpoints of `n` variables and read them. variables: their handles
+ * (VarHandleOp). names: lines of their names in the checkpoint, or NULL for the variables' own.
+ *
+ * The files are those of tf.train.Checkpoint, which reads them and writes them: the name
+ * "dense/kernel" is the variable `kernel` of the object `dense`, and
+ * "dense/kernel/.ATTRIBUTES/VARIABLE_VALUE" in tf.train.load_checkpoint. Errors: INVALID_ARGUMENT,
+ * an argument is wrong. */
+TFEXT_EXPORT void TfExt_AddSaver(TF_Graph* graph, const TF_Output* variables, int n,
+                                 const char* names, TfExt_Saver* saver, TF_Status* status);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -2,21 +2,19 @@
 
 #include "tensorflow_ext/train/training_step.h"
 
-#include <algorithm>
 #include <set>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "tensorflow/core/framework/attr_value_util.h"
-#include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow_ext/gradient/functions/node_copies.h"
 #include "tensorflow_ext/gradient/plan/known_values.h"
 #include "tensorflow_ext/gradient/slices/gradient_slices.h"
 #include "tensorflow_ext/train/body.h"
 #include "tensorflow_ext/train/graph_inputs.h"
+#include "tensorflow_ext/train/new_nodes.h"
 #include "tensorflow_ext/train/rules.h"
+#include "tensorflow_ext/train/variable.h"
 #include "tensorflow_ext/train/write_step.h"
 
 namespace tensorflow_ext::train {
@@ -36,149 +34,55 @@ using tensorflow::TensorShape;
 namespace {
 
 // A variable that is trained, and its gradient: a whole one, or rows.
-struct Trained {
-  const Node* handle;
-  DataType type;
-  TensorShape shape;
-  // Its name in the names of slots.
-  std::string name;
+struct Trained : Variable {
   // "node:index". Empty indices: a whole gradient.
   std::string gradient, indices;
   DataType index_type = DT_INT32;
 };
 
-absl::StatusOr<Trained> ReadVariable(const OutputTensor& variable) {
-  const Node& node = *variable.node;
-  Trained trained{&node};
-  tensorflow::PartialTensorShape shape;
-  if (node.type_string() != "VarHandleOp") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("variables: expected the handles of variables, VarHandleOp nodes, got '",
-                     node.name(), "' of type ", node.type_string()));
-  }
-  TF_RETURN_IF_ERROR(tensorflow::GetNodeAttr(node.attrs(), "dtype", &trained.type));
-  TF_RETURN_IF_ERROR(tensorflow::GetNodeAttr(node.attrs(), "shape", &shape));
-  if (!shape.AsTensorShape(&trained.shape)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("variables: '", node.name(), "' has the shape ", shape.DebugString(),
-                     "; expected a known shape, which the optimizer's variables have, too"));
-  }
-  std::string shared_name;
-  TF_RETURN_IF_ERROR(tensorflow::GetNodeAttr(node.attrs(), "shared_name", &shared_name));
-  trained.name = absl::StrReplaceAll(shared_name.empty() ? node.name() : shared_name, {{"/", "_"}});
-  return trained;
-}
-
-// Characters that names of nodes cannot have become "_".
-std::string NodeName(std::string name) {
-  for (char& c : name) {
-    if (!absl::ascii_isalnum(c) && c != '.' && c != '_' && c != '-' && c != '/') c = '_';
-  }
-  if (name.empty() || !(absl::ascii_isalnum(name[0]) || name[0] == '.')) name = "_" + name;
-  return name[0] == '_' ? "v" + name : name;
-}
-
 class StepBuilder {
  public:
   StepBuilder(const Graph& graph, Rules rules)
-      : rules_(std::move(rules)), library_(tensorflow::OpRegistry::Global()), body_(&library_) {
-    for (const Node* node : graph.nodes()) taken_.insert(node->name());
-    // No node of the graph may be in the optimizer's scope.
-    const std::string wanted = NodeName(rules_.name);
-    prefix_ = wanted;
-    for (int i = 1; HasScope(prefix_); ++i) prefix_ = absl::StrCat(wanted, "_", i);
-  }
+      : rules_(std::move(rules)),
+        nodes_(graph),
+        scope_(nodes_.NewScope(rules_.name)),
+        library_(tensorflow::OpRegistry::Global()),
+        body_(&library_) {}
 
   // `loss_scale`: the handle of LossScaling's scale; null without one.
   absl::StatusOr<TrainingStep> Run(const std::vector<Trained>& all, const Node* loss_scale) {
     // Gradients are in use only after all of them exist: an op that computes one may still read a
     // variable.
-    NodeDef* const computed = Add("gradients", "NoOp", {});
-    std::set<std::string> nodes;
+    std::set<std::string> computed;
     for (const Trained& trained : all) {
-      nodes.insert(trained.gradient.substr(0, trained.gradient.rfind(':')));
+      computed.insert(trained.gradient.substr(0, trained.gradient.rfind(':')));
     }
-    for (const std::string& node : nodes) computed->add_input(absl::StrCat("^", node));
-    after_gradients_ = absl::StrCat("^", computed->name());
-
+    all_gradients_ = nodes_.Group(Scoped("gradients"), {computed.begin(), computed.end()});
     StepState state;
-    state.iteration = State(Scoped("iteration"), DT_INT64, {}, 0, "");
+    state.iteration = State(Scoped("iteration"), DT_INT64, {}, 0);
     if (!rules_.schedule) {
-      state.learning_rate = State(Scoped("learning_rate"), DT_FLOAT, {}, rules_.learning_rate, "");
+      state.learning_rate = State(Scoped("learning_rate"), DT_FLOAT, {}, rules_.learning_rate);
       result_.has_learning_rate = true;
     }
     for (const Trained& trained : all) state.parameters.push_back(AddParameter(trained));
-    if (rules_.optimizer.product) state.product = State(Scoped("product"), all[0].type, {}, 1, "");
+    if (rules_.optimizer.product) state.product = State(Scoped("product"), all[0].type, {}, 1);
     if (loss_scale != nullptr) {
-      state.finite_steps = State(Beside(loss_scale->name(), "step_counter"), DT_INT64, {}, 0, "");
-      state.loss_scale =
-          Initialized(loss_scale->name(), DT_FLOAT, {}, rules_.loss_scaling->initial_scale);
+      const std::string& scale = loss_scale->name();
+      const std::string counter = scale.substr(0, scale.rfind('/') + 1) + "step_counter";
+      state.finite_steps = State(counter, DT_INT64, {}, 0);
+      state.loss_scale = Initialized(scale, DT_FLOAT, {}, rules_.loss_scaling->initial_scale);
     }
     WriteStep(rules_, state, &body_);
-    TF_ASSIGN_OR_RETURN(const auto function, body_.Finish("TfExt_train_step"));
-    NodeDef* const call = Add("update", "StatefulPartitionedCall", {});
-    tensorflow::DataTypeVector types;
-    for (const auto& [name, type] : arguments_) {
-      call->add_input(name);
-      types.push_back(type);
-    }
-    call->add_input(after_gradients_);
-    tensorflow::SetAttrValue(types, &(*call->mutable_attr())["Tin"]);
-    tensorflow::SetAttrValue(tensorflow::DataTypeVector(), &(*call->mutable_attr())["Tout"]);
-    tensorflow::SetAttrValue(function, &(*call->mutable_attr())["f"]);
-    NodeDef* const step = Add("step", "NoOp", {absl::StrCat("^", call->name())});
-    NodeDef* const initialize = Add("initialize", "NoOp", {});
-    for (const std::string& assign : assigns_) initialize->add_input(absl::StrCat("^", assign));
-    result_.step = step->name();
-    result_.initialize = initialize->name();
-    *result_.nodes.mutable_library() = library_.flib_def().ToProto();
+    TF_ASSIGN_OR_RETURN(const std::string call, nodes_.Call(Scoped("update"), "TfExt_train_step",
+                                                            arguments_, {all_gradients_}, &body_));
+    result_.step = nodes_.Group(Scoped("step"), {call});
+    result_.initialize = nodes_.Group(Scoped("initialize"), assigns_);
+    result_.nodes = nodes_.Take(library_);
     return std::move(result_);
   }
 
  private:
-  bool HasScope(const std::string& scope) const {
-    const auto next = taken_.lower_bound(scope);
-    if (next == taken_.end()) return false;
-    const auto inside = taken_.lower_bound(scope + "/");
-    return *next == scope ||
-           (inside != taken_.end() && inside->compare(0, scope.size() + 1, scope + "/") == 0);
-  }
-
-  std::string Scoped(const std::string& name) const { return absl::StrCat(prefix_, "/", name); }
-
-  static std::string Beside(const std::string& node, const std::string& name) {
-    return node.substr(0, node.rfind('/') + 1) + name;
-  }
-
-  // A node in the scope.
-  NodeDef* Add(const std::string& name, const char* op, const std::vector<std::string>& inputs) {
-    return AddNamed(Scoped(name), op, inputs);
-  }
-
-  // A node, whose name becomes unique.
-  NodeDef* AddNamed(const std::string& wanted, const char* op,
-                    const std::vector<std::string>& inputs) {
-    std::string unique = wanted;
-    for (int i = 1; !taken_.insert(unique).second; ++i) unique = absl::StrCat(wanted, "_", i);
-    NodeDef* const node = result_.nodes.add_node();
-    node->set_name(unique);
-    node->set_op(op);
-    for (const std::string& input : inputs) node->add_input(input);
-    return node;
-  }
-
-  template <typename T>
-  static void Set(NodeDef* node, const char* attribute, const T& value) {
-    tensorflow::SetAttrValue(value, &(*node->mutable_attr())[attribute]);
-  }
-
-  // Adds a constant and returns its name.
-  std::string Constant(const std::string& name, const tensorflow::Tensor& value) {
-    NodeDef* const node = Add(name, "Const", {});
-    Set(node, "dtype", value.dtype());
-    value.AsProtoTensorContent((*node->mutable_attr())["value"].mutable_tensor());
-    return node->name();
-  }
+  std::string Scoped(const std::string& name) const { return absl::StrCat(scope_, "/", name); }
 
   // A tensor of the graph as an argument of the body.
   Expr Argument(const std::string& name, DataType type) {
@@ -188,47 +92,46 @@ class StepBuilder {
 
   // Adds a variable of the optimizer.
   Place State(const std::string& name, DataType type, const TensorShape& shape, double initial,
-              const std::string& device) {
-    NodeDef* const handle = AddNamed(name, "VarHandleOp", {});
-    const std::string node = handle->name();
-    handle->set_device(device);
-    Set(handle, "dtype", type);
-    Set(handle, "shape", shape);
-    Set(handle, "shared_name", node);
-    return Initialized(node, type, shape, initial);
+              const std::string& device = "") {
+    return Initialized(nodes_.Variable(name, type, shape, device), type, shape, initial);
   }
 
-  // Adds what sets a variable to its initial value. `node`: its handle.
-  Place Initialized(const std::string& node, DataType type, const TensorShape& shape,
+  // Adds the ops that set a variable to its initial value. `handle`: its node.
+  Place Initialized(const std::string& handle, DataType type, const TensorShape& shape,
                     double initial) {
     tensorflow::Tensor value(type, {}), sizes(DT_INT64, {shape.dims()});
     body_.Check(FillWith({initial}, &value));
     for (int i = 0; i < shape.dims(); ++i) sizes.vec<int64_t>()(i) = shape.dim_size(i);
-    const std::string scope = absl::StrCat("initial/", node.substr(node.rfind('/') + 1));
-    NodeDef* const filled =
-        Add(scope, "Fill", {Constant(scope + "/shape", sizes), Constant(scope + "/value", value)});
-    Set(filled, "T", type);
-    Set(filled, "index_type", DT_INT64);
-    NodeDef* const assign = Add(scope + "/assign", "AssignVariableOp", {node, filled->name()});
-    Set(assign, "dtype", type);
+    const std::string scope =
+        Scoped(absl::StrCat("initial/", handle.substr(handle.rfind('/') + 1)));
+    NodeDef* const filled = nodes_.Add(
+        scope, "Fill",
+        {nodes_.Constant(scope + "/shape", sizes), nodes_.Constant(scope + "/value", value)});
+    NewNodes::Set(filled, "T", type);
+    NewNodes::Set(filled, "index_type", DT_INT64);
+    NodeDef* const assign =
+        nodes_.Add(scope + "/assign", "AssignVariableOp", {handle, filled->name()});
+    NewNodes::Set(assign, "dtype", type);
     assigns_.push_back(assign->name());
-    result_.state.push_back(node + ":0");
-    result_.names.push_back(node);
-    return {Argument(node, DT_RESOURCE), type, {}};
+    result_.state.push_back(handle + ":0");
+    result_.names.push_back(handle);
+    return {Argument(handle, DT_RESOURCE), type, {}};
   }
 
   // A slot of a trained variable.
   Place SlotOf(const Trained& trained, const std::string& slot, double initial) {
-    return State(Scoped(NodeName(absl::StrCat(trained.name, "_", slot))), trained.type,
-                 trained.shape, initial, trained.handle->requested_device());
+    const std::string name = absl::StrReplaceAll(trained.name, {{"/", "_"}});
+    return State(Scoped(absl::StrCat(name, "_", slot)), trained.type, trained.shape, initial,
+                 trained.handle->requested_device());
   }
 
   Parameter AddParameter(const Trained& trained) {
     Parameter p;
     p.whole = {Argument(trained.handle->name(), DT_RESOURCE), trained.type, {}};
     p.rows = p.whole;
-    NodeDef* const gradient = Add("gradient", "Identity", {trained.gradient, after_gradients_});
-    Set(gradient, "T", trained.type);
+    NodeDef* const gradient = nodes_.Add(Scoped("gradient"), "Identity",
+                                         {trained.gradient, absl::StrCat("^", all_gradients_)});
+    NewNodes::Set(gradient, "T", trained.type);
     p.gradient = Argument(gradient->name(), trained.type);
     if (!trained.indices.empty()) p.rows.indices = Argument(trained.indices, trained.index_type);
     for (const Slot& slot : rules_.optimizer.slots) {
@@ -243,13 +146,14 @@ class StepBuilder {
   }
 
   const Rules rules_;
-  std::set<std::string> taken_;
-  std::string prefix_, after_gradients_;
+  NewNodes nodes_;
+  const std::string scope_;
+  std::string all_gradients_;
   // Its library has the functions.
   Graph library_;
   Body body_;
   // The arguments of the body: inputs of the call.
-  std::vector<std::pair<std::string, DataType>> arguments_;
+  NewNodes::Arguments arguments_;
   std::vector<std::string> assigns_;
   TrainingStep result_;
 };
@@ -292,7 +196,8 @@ absl::StatusOr<TrainingStep> ApplyGradients(const Graph& graph,
   std::vector<OutputTensor> existing;
   std::set<const Node*> different;
   for (size_t k = 0; k < gradients.size(); ++k) {
-    TF_ASSIGN_OR_RETURN(Trained trained, ReadVariable(variables[k]));
+    Trained trained;
+    TF_ASSIGN_OR_RETURN(static_cast<Variable&>(trained), ReadVariable(variables[k]));
     const OutputTensor& gradient = gradients[k];
     if (!different.insert(trained.handle).second) {
       return absl::InvalidArgumentError(absl::StrCat(

@@ -205,7 +205,7 @@ void Loops() {
   const Output p = Placeholder(partial, "x");
   const OutputList outputs = Loop(partial, ops::Const(partial, 0.0), p);
   CheckError(tensorflow_ext::AddSymbolicGradients(partial, {outputs[1]}, {p}, &gradients),
-             kUnimplemented, "a loop of TF_NewWhile");
+             kUnimplemented, "BuildWhileLoop in C++");
 
   // An imported graph has nothing that marks the loop.
   tensorflow::GraphDef graph_def;

@@ -34,18 +34,28 @@ class Eager {
 
   TFE_Context* context() { return context_; }
 
-  EagerTensor Scalar(double value) {
-    TF_Tensor* tensor = TF_AllocateTensor(TF_DOUBLE, nullptr, 0, sizeof value);
-    std::memcpy(TF_TensorData(tensor), &value, sizeof value);
-    EagerTensor handle(TFE_NewTensorHandle(tensor, status_.get()));
-    TF_DeleteTensor(tensor);
-    return handle;
+  EagerTensor Scalar(double value) { return Tensor(TF_DOUBLE, {}, &value, sizeof value); }
+
+  EagerTensor Vector(const std::vector<double>& values) {
+    const int64_t size = values.size();
+    return Tensor(TF_DOUBLE, {size}, values.data(), size * sizeof values[0]);
   }
 
-  EagerTensor Product(const EagerTensor& x, const EagerTensor& y) {
-    TFE_Op* op = TFE_NewOp(context_, "Mul", status_.get());
-    TFE_OpAddInput(op, x.get(), status_.get());
-    TFE_OpAddInput(op, y.get(), status_.get());
+  EagerTensor Ints(const std::vector<int32_t>& values) {
+    const int64_t size = values.size();
+    return Tensor(TF_INT32, {size}, values.data(), size * sizeof values[0]);
+  }
+
+  EagerTensor Product(const EagerTensor& x, const EagerTensor& y) { return Run("Mul", {&x, &y}); }
+
+  EagerTensor Rows(const EagerTensor& x, const std::vector<int32_t>& ids) {
+    const EagerTensor indices = Ints(ids);
+    return Run("Gather", {&x, &indices});
+  }
+
+  EagerTensor Run(const char* name, const std::vector<const EagerTensor*>& inputs) {
+    TFE_Op* op = TFE_NewOp(context_, name, status_.get());
+    for (const EagerTensor* input : inputs) TFE_OpAddInput(op, input->get(), status_.get());
     TFE_TensorHandle* output = nullptr;
     int count = 1;
     TFE_Execute(op, &output, &count, status_.get());
@@ -54,15 +64,28 @@ class Eager {
     return EagerTensor(output);
   }
 
-  double ValueOf(const EagerTensor& tensor) {
+  double ValueOf(const EagerTensor& tensor) { return ValuesOf<double>(tensor)[0]; }
+
+  template <typename T>
+  std::vector<T> ValuesOf(const EagerTensor& tensor) {
     TF_Tensor* value = TFE_TensorHandleResolve(tensor.get(), status_.get());
     CheckOk(status_.Get());
-    const double number = *static_cast<double*>(TF_TensorData(value));
+    const T* const first = static_cast<T*>(TF_TensorData(value));
+    const std::vector<T> values(first, first + TF_TensorElementCount(value));
     TF_DeleteTensor(value);
-    return number;
+    return values;
   }
 
  private:
+  EagerTensor Tensor(TF_DataType type, const std::vector<int64_t>& shape, const void* values,
+                     size_t bytes) {
+    TF_Tensor* tensor = TF_AllocateTensor(type, shape.data(), shape.size(), bytes);
+    std::memcpy(TF_TensorData(tensor), values, bytes);
+    EagerTensor handle(TFE_NewTensorHandle(tensor, status_.get()));
+    TF_DeleteTensor(tensor);
+    return handle;
+  }
+
   c_objects_internal::Status status_;
   TFE_Context* context_;
 };
@@ -99,10 +122,37 @@ void Run() {
         unwatched.ToString());
 }
 
+void RunSlices() {
+  Eager eager;
+  const EagerTensor x = eager.Vector({1, 2, 3, 4}), z = eager.Vector({5, 6});
+  GradientTape tape = Value(GradientTape::New(eager.context(), TFEXT_TAPE_PERSISTENT));
+  CheckOk(tape.Watch(x.get()));
+  CheckOk(tape.Watch(z.get()));
+  const EagerTensor y = eager.Product(eager.Rows(x, {3, 3}), z);
+  const GradientTape::Handles xs = {x.get(), z.get()};
+
+  const auto slices = Value(tape.GradientSlices({y.get()}, xs));
+  Check(slices[0].dense == nullptr && slices[0].reason.empty(), slices[0].reason);
+  Check(eager.ValuesOf<double>(slices[0].values) == std::vector<double>({5, 6}), "values");
+  Check(eager.ValuesOf<int32_t>(slices[0].indices) == std::vector<int32_t>({3, 3}), "indices");
+  Check(eager.ValuesOf<int32_t>(slices[0].shape) == std::vector<int32_t>({4}), "shape");
+  Check(slices[1].values == nullptr, "no slices of a factor");
+  Check(slices[1].reason == "the gradient of op Mul is dense", slices[1].reason);
+  Check(eager.ValuesOf<double>(slices[1].dense) == std::vector<double>({4, 4}), "dense");
+
+  const auto summed = Value(tape.GradientSlices({y.get()}, xs, {z.get()}, TFEXT_REPEATED_SUMMED));
+  Check(eager.ValuesOf<double>(summed[0].values) == std::vector<double>({61}), "summed values");
+  Check(eager.ValuesOf<int32_t>(summed[0].indices) == std::vector<int32_t>({3}), "summed indices");
+  const absl::Status error = tape.GradientSlices({y.get()}, xs, {z.get(), z.get()}).status();
+  Check(absl::StrContains(error.message(), "dys: expected none, or one for each of ys"),
+        error.ToString());
+}
+
 }  // namespace
 }  // namespace tensorflow_ext
 
 int main() {
   tensorflow_ext::Run();
+  tensorflow_ext::RunSlices();
   return tensorflow_ext::ExitStatus();
 }

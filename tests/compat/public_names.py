@@ -35,6 +35,7 @@ _C_HEADERS = (
     "saved_model/describe_meta_graph.h",
     "saved_model/use_model_gradients.h",
     "tape/tape.h",
+    "train/train.h",
     "version.h",
 )
 _CPP_HEADERS = (

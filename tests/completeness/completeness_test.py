@@ -22,8 +22,9 @@ from tensorflow_ext._runtime import _attributes
 # Under Bazel this file is a link into the source tree.
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 FUNCTIONS = tfe.ops.FUNCTIONS
-# Definitions mark inputs with the first; the debug switch adds the second to graphs.
-_OF_THE_GRADIENTS = {"TfExt>NoGradient", "TfExt>CheckGradientShape"}
+# Definitions mark inputs with the first; the debug switch adds the second to graphs, and wrappers of
+# other languages the third.
+_OF_THE_GRADIENTS = {"TfExt>NoGradient", "TfExt>CheckGradientShape", "TfExt>WithUpstream"}
 _OPS = set(raw_ops.OPS.values()) - _OF_THE_GRADIENTS - raw_ops.CLIENT_OPS
 
 every_registered_op = pytest.mark.parametrize("op", sorted(_OPS))

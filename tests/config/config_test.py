@@ -114,8 +114,11 @@ def test_c_and_paths_with_spaces(config: Config, folder: pathlib.Path) -> None:
 def test_cmake(config: Config, folder: pathlib.Path) -> None:
     # test_run_passes_it_on checks the output without --write.
     flags = config("--cmake", "--write=for cmake")
+    # As Debian's compilers do.
+    flags += " -DCMAKE_EXE_LINKER_FLAGS=-Wl,--as-needed"
     run(f"cmake {flags} -S cxx -B build && cmake --build build", folder)
-    assert run(["build/program"], folder) == RESULT
+    for program in ("build/program", "build/c_program"):
+        assert run([program], folder) == RESULT
 
 
 @needs("pkg-config")
@@ -226,9 +229,14 @@ def test_java(config: Config, folder: pathlib.Path) -> None:
         f"-Djava.library.path={os.environ['JAVA_LIBRARY_PATH']}",
         "-Dorg.bytedeco.javacpp.pathsFirst=true",
     ]
-    compiler = [os.environ["JAVAC"], "-Xlint:all", "-Werror"]
-    run([*compiler, "-cp", jars, "Program.java"], folder / "java")
-    command = [os.environ["JAVA"], *flags, "-cp", f"{jars}:.", "Program", str(library)]
+    # The Python package alone suffices: no jar of this library is on the class path.
+    package = ["--name", "org.tensorflowext.op"]
+    assert main(["wrappers", "--java", *package, "--write", str(folder / "java" / "ops")]) == 0
+    compiler = [os.environ["JAVAC"], "-Xlint:all", "-Werror", "-d", "."]
+    sources = ["Program.java", "ops/TfExtLibrary.java"]
+    run([*compiler, "-cp", jars, *sources], folder / "java")
+    flags.append(f"-Dtensorflow_ext.library={library}")
+    command = [os.environ["JAVA"], *flags, "-cp", f"{jars}:.", "Program"]
     assert run(command, folder / "java") == RESULT
 
 

@@ -41,7 +41,12 @@ _GPU, _CPU = "/device:GPU:0", "/device:CPU:0"
 # Modes that reach the GPU by themselves; graphs of TensorFlow 1 are placed there.
 _CLIENTS = ("eager", "tf.function", "tf.gradients", "SymbolicGradient")
 # Ops that stand for an absent gradient, or that the debug switch adds.
-_NO_CASES = {"TfExt>NoGradient", "TfExt>CheckGradientShape", *tensorflow_ext.raw_ops.CLIENT_OPS}
+_NO_CASES = {
+    "TfExt>NoGradient",
+    "TfExt>CheckGradientShape",
+    "TfExt>WithUpstream",
+    *tensorflow_ext.raw_ops.CLIENT_OPS,
+}
 _TWICE = ("eager", "tf.function", "tf.gradients")
 # Sums that a GPU takes in the order in which its threads arrive: two calls give the same bits only
 # with determinism enabled, and a sum of many terms has a larger error.

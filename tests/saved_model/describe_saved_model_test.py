@@ -56,6 +56,36 @@ def test_in_a_session(folder: pathlib.Path) -> None:
         assert tfe.describe_saved_model(folder) == [line.decode().split("\t") for line in found]
 
 
+def test_checkpoints_by_the_saver_of_the_model(
+    folder: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    """As docs/languages.md says, in a session with the model's own graph."""
+    rows = tfe.describe_saved_model(folder)
+    saver = {row[1]: row[2] for row in rows if row[0] == "saver"}
+    prefix = str(tmp_path / "step_100")
+    graph = tf.Graph()
+    with graph.as_default(), v1.Session() as session:
+        v1.saved_model.load(session, ["serve"], str(folder))
+        (handle,) = (op.outputs[0] for op in graph.get_operations() if op.type == "VarHandleOp")
+        value = tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float64)
+        next_value = tf.raw_ops.AssignAddVariableOp(resource=handle, value=value)
+        session.run(next_value)
+        session.run(saver["save"], {saver["filename"]: prefix})
+        session.run(next_value)
+        assert (session.run(value) == 4).all()
+        session.run(saver["restore"], {saver["filename"]: prefix})
+        assert (session.run(value) == 2).all()
+        own = str(tmp_path / "own")
+        session.run(
+            tf.raw_ops.SaveV2(
+                prefix=own, tensor_names=["w"], shape_and_slices=[""], tensors=[value]
+            )
+        )
+    assert (tf.train.load_checkpoint(own).get_tensor("w") == 2).all()
+    reader = tf.train.load_checkpoint(prefix)
+    assert (reader.get_tensor("w/.ATTRIBUTES/VARIABLE_VALUE") == 2).all()
+
+
 def test_a_session_reads_the_file_as_it_is_now(
     folder: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:

@@ -123,9 +123,9 @@ def test_not_handed_over(client: Client, model: pathlib.Path, inlined: bool) -> 
         (row,) = (row for row in tfe.describe_saved_model(model) if row[0] == "gradient")
         assert f"names the gradient '{row[3]}' (tf.custom_gradient)" in message
         for way in (
-            "TfExt_UseModelGradients",
-            "TfExt_UseSavedModelGradients",
-            "TfExt>SavedModelGradients",
+            "run the op TfExt>SavedModelGradients with its folder and import the GraphDef",
+            "in C also TfExt_UseModelGradients or TfExt_UseSavedModelGradients",
+            "in C++ tensorflow_ext::UseModelGradients",
             "python -m tensorflow_ext prepare MODEL",
         ):
             assert way in message

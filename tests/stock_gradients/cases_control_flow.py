@@ -262,7 +262,7 @@ def of_whole_numbers_before(p: Any, x: Any) -> Any:
     return tf.cond(p, lambda: x**3 * tf.cast(count, x.dtype), lambda: x)
 
 
-LOOP = "belongs to a TensorFlow 1 loop that TF_NewWhile did not make"
+LOOP = "belongs to a TensorFlow 1 loop of an imported graph, so it has no gradient"
 switch = functools.partial(of_version_1, "Switch")
 merge = functools.partial(of_version_1, "Merge")
 NUMERIC: dict[str, Any] = {"reference": "numeric", "second_order": "numeric"}

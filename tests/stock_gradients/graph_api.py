@@ -28,6 +28,14 @@ class Training(NamedTuple):
     state: dict[str, str]
 
 
+class Saver(NamedTuple):
+    """The nodes that TfExt_AddSaver adds."""
+
+    prefix: str
+    save: str
+    restore: str
+
+
 class _TrainingStep(ctypes.Structure):
     _fields_ = (
         ("step", ctypes.c_void_p),
@@ -35,6 +43,10 @@ class _TrainingStep(ctypes.Structure):
         ("iteration", Output),
         ("learning_rate", Output),
     )
+
+
+class _Saver(ctypes.Structure):
+    _fields_ = (("prefix", Output), ("save", ctypes.c_void_p), ("restore", ctypes.c_void_p))
 
 
 class GraphApi:
@@ -112,9 +124,48 @@ class GraphApi:
                 )
 
         lines = graph._client.filled(fill).decode().splitlines()
-        nodes = (Output * 2)(Output(made.step, 0), Output(made.initialize, 0))
-        handles = (Output * 2)(made.iteration, made.learning_rate)
-        step, initialize = (str(name).removesuffix(":0") for name in graph._names(nodes))
-        iteration, learning_rate = graph._names(handles)
+        step, initialize = _nodes(graph, made.step, made.initialize)
+        iteration, learning_rate = graph._names((Output * 2)(made.iteration, made.learning_rate))
         state = {name: handle for handle, name in (line.split("\t") for line in lines)}
         return Training(step, initialize, str(iteration), learning_rate, state)
+
+    def new_variable(
+        self, graph: Graph, name: str, dtype: int, shape: Sequence[int], initializer: str
+    ) -> tuple[str, str]:
+        """TfExt_NewVariable: the handle and the node that initializes it."""
+        handle, initialize = Output(), ctypes.c_void_p()
+        with graph._client.status() as status:
+            self._library.TfExt_NewVariable(
+                graph._graph,
+                name.encode(),
+                dtype,
+                (ctypes.c_int64 * len(shape))(*shape),
+                len(shape),
+                initializer.encode(),
+                ctypes.byref(handle),
+                ctypes.byref(initialize),
+                status,
+            )
+        (node,) = _nodes(graph, initialize.value)
+        return str(graph._names((Output * 1)(handle))[0]), node
+
+    def add_saver(self, graph: Graph, variables: Sequence[str], names: str | None = None) -> Saver:
+        """TfExt_AddSaver."""
+        made = _Saver()
+        x = graph._outputs(variables)
+        with graph._client.status() as status:
+            self._library.TfExt_AddSaver(
+                graph._graph,
+                x,
+                len(x),
+                None if names is None else names.encode(),
+                ctypes.byref(made),
+                status,
+            )
+        (prefix,) = graph._names((Output * 1)(made.prefix))
+        return Saver(str(prefix), *_nodes(graph, made.save, made.restore))
+
+
+def _nodes(graph: Graph, *operations: int | None) -> list[str]:
+    outputs = (Output * len(operations))(*[Output(operation, 0) for operation in operations])
+    return [str(name).removesuffix(":0") for name in graph._names(outputs)]

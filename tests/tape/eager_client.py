@@ -2,6 +2,7 @@
 """TensorFlow's eager C API through ctypes, with the tapes of this library."""
 
 import ctypes
+import dataclasses
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -50,6 +51,10 @@ def _attr_value(value: object) -> attr_value_pb2.AttrValue:
 
 def function(name: str) -> attr_value_pb2.AttrValue:
     return attr_value_pb2.AttrValue(func=attr_value_pb2.NameAttrList(name=name))
+
+
+def shape(*sizes: int) -> attr_value_pb2.AttrValue:
+    return attr_value_pb2.AttrValue(shape=tf.TensorShape(sizes).as_proto())
 
 
 def types(*numbers: int) -> attr_value_pb2.AttrValue:
@@ -123,8 +128,8 @@ class Context:
 
     def variable(self, name: str, value: np.ndarray) -> Tensor:
         """The handle of a variable of doubles."""
-        shape = attr_value_pb2.AttrValue(shape=tf.TensorShape(value.shape).as_proto())
-        handle = self.run("VarHandleOp", dtype=dtype(DOUBLE), shape=shape, shared_name=name)
+        of_value = shape(*value.shape)
+        handle = self.run("VarHandleOp", dtype=dtype(DOUBLE), shape=of_value, shared_name=name)
         self.run("AssignVariableOp", handle, self.tensor(value), outputs=0)
         return handle
 
@@ -145,6 +150,17 @@ class Context:
 def _array(tensors: Sequence[Tensor | None]) -> ctypes.Array:
     handles = [None if tensor is None else tensor.handle.value for tensor in tensors]
     return (ctypes.c_void_p * len(handles))(*handles)
+
+
+@dataclasses.dataclass
+class Slices:
+    """A gradient: the rows that were gathered, or all of it (TfExt_TapeGradientSlices)."""
+
+    values: Tensor | None
+    indices: Tensor | None
+    shape: Tensor | None
+    dense: Tensor | None
+    reason: str
 
 
 class Tape:
@@ -191,6 +207,30 @@ class Tape:
         assert gradient is not None
         return gradient
 
+    def slices(
+        self,
+        y: Sequence[Tensor],
+        x: Sequence[Tensor],
+        dy: Sequence[Tensor | None] | None = None,
+        unconnected: int = NONE,
+        summed: int = 0,
+    ) -> list[Slices]:
+        n = len(x)
+        given = _array(y), len(y), _array(x), n, None if dy is None else _array(dy)
+        dense, rows = (ctypes.c_void_p * n)(), (ctypes.c_void_p * (3 * n))()
+
+        def fill(reasons: ctypes.c_void_p) -> None:
+            modes = unconnected, summed
+            with self._context._client.status() as status:
+                self._c.TfExt_TapeGradientSlices(
+                    self.tape, *given, *modes, status, dense, rows, reasons
+                )
+
+        reasons = self._context._client.filled(fill).decode().split("\n")
+        parts, whole = self._owned(rows), self._owned(dense)
+        each = zip(parts[::3], parts[1::3], parts[2::3], whole, reasons, strict=True)
+        return [Slices(*fields) for fields in each]
+
     def jacobian(self, y: Tensor, x: Sequence[Tensor]) -> list[Tensor | None]:
         xs = _array(x), len(x)
         return self._tensors("TfExt_TapeJacobian", len(x), y.handle, *xs, NONE)
@@ -205,7 +245,10 @@ class Tape:
         results = (ctypes.c_void_p * count)()
         with self._context._client.status() as status:
             getattr(self._c, name)(self.tape, *arguments, status, results)
-        return [None if handle is None else Tensor(self._context, handle) for handle in results]
+        return self._owned(results)
+
+    def _owned(self, handles: ctypes.Array) -> list[Tensor | None]:
+        return [None if handle is None else Tensor(self._context, handle) for handle in handles]
 
     def _call(self, name: str, *arguments: object) -> None:
         with self._context._client.status() as status:

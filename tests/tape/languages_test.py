@@ -42,6 +42,10 @@ _TENSORS = {
     "variable": [2 * _W * _X],
     "variables": [2 * _W * _X, _ZEROS],
     "no_variables": [_ZEROS],
+    "slices": [_X, np.array([2.0, 0.0, 2.0]), np.array([3.0])],
+    "not_slices": [_W[[2, 0, 2]]],
+    "reasons": [np.array([0.0, len("the gradient of op Mul is dense")])],
+    "summed_slices": [np.array([_X[0] * _W[0] + _X[2] * _W[2], _X[1] * _W[1]]), np.array([2, 0])],
     "stopped": [2 * _X * _X**2],
     "reset": [-np.ones(3)],
     "asynchronous": [2 * _W],
@@ -59,8 +63,9 @@ _ERRORS = {
         "numbers, or the handle of a variable"
     ),
     "no_gradient": (
-        "No gradient defined for op: KmeansPlusPlusInitialization. Register one in C++ "
-        "(REGISTER_OP_GRADIENT), or call TfExt_RegisterGradient"
+        "No gradient defined for op: KmeansPlusPlusInitialization. Write one in C++ "
+        "(REGISTER_OP_GRADIENT) and load its library, or register one in C "
+        "(TfExt_RegisterGradient), or stop the tape while the op runs"
     ),
     "used_up": (
         "The tape is used up: it gave its gradient. Make it persistent to ask for more than one, "

@@ -189,7 +189,7 @@ def test_many_threads() -> None:
 WRONG: Sequence[tuple[str, str]] = [
     ("", "expected one of adadelta, .*got ''"),
     ("adamm", "got 'adamm'"),
-    ("{", "expected JSON"),
+    ("{", "expected a name, or JSON"),
     ('{"config": {}}', '"class_name": a string'),
     (
         '{"class_name": "Adam", "config": {"beta1": 0.9}}',

@@ -12,7 +12,7 @@ from tensorflow.core.framework import op_def_pb2
 from tensorflow_ext import _names as names
 from tensorflow_ext.__main__ import main
 from tensorflow_ext._runtime import _library, _wrappers
-from tensorflow_ext_codegen import language, op_interface
+from tensorflow_ext_codegen import language, op_interface, wrappers
 
 
 def _refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -119,6 +119,28 @@ def test_optimizers_in_place_of_ops(
     assert "RoiPool" not in printed
 
 
+@pytest.mark.parametrize(
+    ("option", "functions"),
+    [
+        ("go", ["func Load() error {", "func Gradients("]),
+        ("rust", ["pub fn load() ", "pub fn gradients(", "pub fn minimize("]),
+        ("java", ["public static void load() {", "public final class Gradients {"]),
+    ],
+)
+def test_functions_beside_the_ops_of_this_library_alone(
+    option: str, functions: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["wrappers", f"--{option}"]) == 0
+    printed = capsys.readouterr().out
+    assert all(text in printed for text in functions)
+    ops = op_interface.describe_all(wrappers.read_op_defs([])[:3])
+    folder = pathlib.Path(wrappers.__file__).parent / option
+    files = language.render(
+        wrappers.find_language(option), ops, "yours", "yours", folder, eager=False
+    )
+    assert not any(text in file for text in functions for file in files.values())
+
+
 def test_a_keyword_in_a_namespace(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["wrappers", "--cxx", "--name", "new.scope"]) == 0
     assert "namespace new_::scope::ops {" in capsys.readouterr().out
@@ -150,7 +172,7 @@ def test_refuses(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> 
 
 def test_without_jinja(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    assert "pip install jinja2" in _refused(capsys, "--cxx")
+    assert "pip install 'tensorflow-ext[wrappers]'" in _refused(capsys, "--cxx")
 
 
 def test_one_name_for_two_ops() -> None:

@@ -19,6 +19,7 @@ PAGES = {
             "saved_model/describe_meta_graph.h",
             "saved_model/use_model_gradients.h",
             "tape/tape.h",
+            "train/train.h",
             "version.h",
         ),
     ),

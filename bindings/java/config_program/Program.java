@@ -4,11 +4,12 @@ import org.tensorflow.Graph;
 import org.tensorflow.Output;
 import org.tensorflow.TensorFlow;
 import org.tensorflow.proto.DataType;
+import org.tensorflowext.op.TfExtLibrary;
 
 /** Says whether TensorFlow has an op of this library, which it loads. */
 public final class Program {
   public static void main(String[] arguments) {
-    TensorFlow.loadLibrary(arguments[0]);
+    TfExtLibrary.load();
     try (Graph graph = new Graph()) {
       Output<?> x =
           graph

@@ -37,6 +37,7 @@ final class UseTape {
       use.gradients();
       use.higherOrders();
       use.variables();
+      use.slices();
       use.recordsOnlyWhenAsked();
       use.errors();
     }
@@ -118,6 +119,31 @@ final class UseTape {
       Operand<TFloat64> value = tf.readVariableOp(variable, TFloat64.class);
       print("no_variables", tape.gradient(tf.math.square(value), variable));
     }
+  }
+
+  private void slices() {
+    VarHandleOp variable = variable("gathered");
+    try (GradientTape tape = new GradientTape(session, GradientTape.Option.PERSISTENT)) {
+      tape.watch(x);
+      Operand<TFloat64> rows =
+          tf.resourceGather(variable, tf.constant(new int[] {2, 0, 2}), TFloat64.class);
+      Operand<TFloat64> y = tf.math.mul(rows, x);
+      List<GradientTape.Slices> gradients = tape.gradientSlices(y, List.of(variable, x));
+      GradientTape.Slices byRows = gradients.get(0);
+      print(
+          "slices",
+          List.of(byRows.values(), asDoubles(byRows.indices()), asDoubles(byRows.shape())));
+      print("not_slices", gradients.get(1).values());
+      int[] lengths = {byRows.reason().length(), gradients.get(1).reason().length()};
+      System.out.println("reasons " + lengths[0] + " " + lengths[1]);
+      GradientTape.Slices summed =
+          tape.gradientSlices(List.of(y), List.of(variable), List.of(w), true).get(0);
+      print("summed_slices", List.of(summed.values(), asDoubles(summed.indices())));
+    }
+  }
+
+  private Operand<TFloat64> asDoubles(Operand<TInt64> tensor) {
+    return tf.dtypes.cast(tensor, TFloat64.class);
   }
 
   private void recordsOnlyWhenAsked() {

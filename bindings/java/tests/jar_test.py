@@ -71,15 +71,27 @@ def test_another_platform(tmp_path: pathlib.Path) -> None:
     assert _error(tmp_path, "-Dos.arch=riscv64") == said
 
 
-def test_another_tensorflow(tmp_path: pathlib.Path) -> None:
-    other = tmp_path / "other.jar"
-    with zipfile.ZipFile(JARS[0]) as jar, zipfile.ZipFile(other, "w") as changed:
-        for name in jar.namelist():
+def _without_library(jar: pathlib.Path, change: tuple[str, str] = ("", "")) -> pathlib.Path:
+    """Writes a jar with the classes and the properties alone, in which a text is changed."""
+    with zipfile.ZipFile(JARS[0]) as whole, zipfile.ZipFile(jar, "w") as changed:
+        for name in whole.namelist():
             if name == PROPERTIES:
-                text = re.sub(r"tensorflow=\S+", "tensorflow=2.17.1", jar.read(name).decode())
-                changed.writestr(name, text)
+                changed.writestr(name, re.sub(*change, whole.read(name).decode()))
             elif name.endswith(".class"):
-                changed.writestr(name, jar.read(name))
+                changed.writestr(name, whole.read(name))
+    return jar
+
+
+def test_a_jar_without_the_library(tmp_path: pathlib.Path) -> None:
+    jar = _without_library(tmp_path / "classes.jar")
+    error = _error(tmp_path, jar=jar)
+    assert error.startswith(
+        f"org/tensorflowext/linux-x86_64/libtensorflow_ext.so is not in file:{jar}, which holds"
+    )
+
+
+def test_another_tensorflow(tmp_path: pathlib.Path) -> None:
+    other = _without_library(tmp_path / "other.jar", (r"tensorflow=\S+", "tensorflow=2.17.1"))
     error = _error(tmp_path, jar=other)
     assert re.fullmatch(
         r"This tensorflow-ext-linux-x86_64\.jar is for TensorFlow 2\.17, but the class path has "

@@ -337,6 +337,7 @@ LANGUAGE = Language(
     templates={},
     keywords=_KEYWORDS,
     files=_files,
+    own_files={"Gradients.java": "gradients.jinja", "TfExtLibrary.java": "library.jinja"},
     train=train.FILES,
     filters={
         "array": _array,

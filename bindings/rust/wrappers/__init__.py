@@ -51,8 +51,9 @@ _DATA_TYPES = {
         """
     )
 }
-# rustfmt's maximum widths of a line and of the arguments of a call.
+# rustfmt's maximum widths of a line, of a line with a sum, and of the arguments of a call.
 _WIDTH = 100
+_SUM_WIDTH = 98
 _CALL_WIDTH = 60
 
 
@@ -191,6 +192,16 @@ def output_index(op: Op, output: Argument) -> str:
     return " + ".join(terms)
 
 
+def index_statement(variable: str, op: Op, output: Argument) -> str:
+    """Sets a variable to the index of an output, as rustfmt breaks the line."""
+    head, indent, value = f"        let {variable} =", " " * 12, output_index(op, output)
+    for line in (f"{head} {value};", f"{head}\n{indent}{value};"):
+        if len(line.splitlines()[-1]) <= _SUM_WIDTH:
+            return line
+    broken = value.replace(" + ", f"\n{indent}+ ")
+    return f"{head} {broken};"
+
+
 def has_list_before(op: Op, output: Argument) -> bool:
     """True if the index of an output is known only when the op is built."""
     return any(x.is_list for x in op.outputs[: op.outputs.index(output)])
@@ -227,6 +238,7 @@ LANGUAGE = Language(
         "has_list_before": has_list_before,
         "kept": kept,
         "literal": literal,
+        "index_statement": index_statement,
         "output_index": output_index,
         "parameter": parameter,
         "rustdoc": rustdoc,

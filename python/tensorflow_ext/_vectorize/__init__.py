@@ -33,6 +33,7 @@ _OF_GRADIENTS: dict[Rule, Rule] = {elementwise: elementwise, broadcasting: gradi
 RULES: dict[str, Rule] = {
     "check_gradient_shape": _checking.check_gradient_shape,
     "no_gradient": elementwise,
+    "with_upstream": elementwise,
 }
 
 

@@ -99,8 +99,12 @@ set_target_properties(tensorflow_ext::tensorflow_ext PROPERTIES
   INTERFACE_COMPILE_FEATURES cxx_std_17
   INTERFACE_INCLUDE_DIRECTORIES "${_tf_ext_includes}"
   INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${_tf_ext_includes}"
-  INTERFACE_LINK_LIBRARIES
-    "tensorflow_ext::tensorflow_framework;tensorflow_ext::tensorflow_cc")
+  # Some compilers pass --as-needed, and programs may use no symbol of these libraries: the first
+  # registers its ops when it is loaded, and finds the others through the program.
+  INTERFACE_LINK_LIBRARIES "\
+-Wl,--push-state,--no-as-needed,${_tf_ext_lib}/libtensorflow_ext.so,\
+${_tf_ext_tf_lib}/libtensorflow_framework.so.2,${_tf_ext_tf_lib}/libtensorflow_cc.so.2,--pop-state;\
+tensorflow_ext::tensorflow_framework;tensorflow_ext::tensorflow_cc")
 
 foreach(_tf_ext_archive IN LISTS _tf_ext_archives)
   get_filename_component(_tf_ext_part "${_tf_ext_archive}" NAME_WE)

@@ -39,6 +39,15 @@ absl::Status CheckArray(const char* name, const void* array, int n) {
                    array == nullptr ? "NULL" : "an array", " and ", n));
 }
 
+absl::StatusOr<bool> SumsRepeated(TfExt_RepeatedIndices repeated) {
+  if (repeated == TFEXT_REPEATED_STAY || repeated == TFEXT_REPEATED_SUMMED) {
+    return repeated == TFEXT_REPEATED_SUMMED;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("repeated: expected TFEXT_REPEATED_STAY or TFEXT_REPEATED_SUMMED, got ",
+                   static_cast<int>(repeated)));
+}
+
 absl::Status CheckUnconnected(TfExt_Unconnected unconnected) {
   if (unconnected == TFEXT_UNCONNECTED_NONE || unconnected == TFEXT_UNCONNECTED_ZEROS) {
     return absl::OkStatus();

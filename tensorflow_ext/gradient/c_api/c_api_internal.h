@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "tensorflow/c/tf_buffer.h"
 #include "tensorflow/c/tf_status.h"
 #include "tensorflow/core/framework/node_def.pb.h"
@@ -37,6 +38,9 @@ absl::Status CheckEmpty(const TF_Buffer* buffer);
 absl::Status CheckArray(const char* name, const void* array, int n);
 
 absl::Status CheckUnconnected(TfExt_Unconnected unconnected);
+
+// True if rows of equal indices are added up.
+absl::StatusOr<bool> SumsRepeated(TfExt_RepeatedIndices repeated);
 
 // The lines that are not empty. NULL has none.
 std::vector<std::string> Lines(const char* text);

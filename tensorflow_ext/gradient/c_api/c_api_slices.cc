@@ -19,15 +19,6 @@
 namespace tensorflow_ext {
 namespace {
 
-absl::StatusOr<bool> SumsRepeated(TfExt_RepeatedIndices repeated) {
-  if (repeated == TFEXT_REPEATED_STAY || repeated == TFEXT_REPEATED_SUMMED) {
-    return repeated == TFEXT_REPEATED_SUMMED;
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("repeated: expected TFEXT_REPEATED_STAY or TFEXT_REPEATED_SUMMED, got ",
-                   static_cast<int>(repeated)));
-}
-
 absl::Status SliceGradientsOfGraph(TF_Graph* graph, const TF_Output* gradients, int n,
                                    bool sum_repeated, TF_Output* dense, TfExt_Slices* slices,
                                    TF_Buffer* reasons) {

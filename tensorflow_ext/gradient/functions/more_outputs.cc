@@ -47,8 +47,9 @@ absl::Status CheckMayChange(const Scope& scope, const Node& node, const absl::St
         why.message(), ". So node '", node.name(),
         "' must also return values of the forward pass, but a session has this node and would not "
         "see that. Add the gradients before the first run of the session. For a model that was "
-        "loaded with its session, first copy its functions into the graph, by TfExt_InlineCalls in "
-        "C or the op TfExt>InlineCalls in other languages, and differentiate the copies"));
+        "loaded with its session, first copy its functions into the graph, by the op "
+        "TfExt>InlineCalls (in C also TfExt_InlineCalls, in C++ tensorflow_ext::InlineCalls), and "
+        "differentiate the copies"));
   }
   return absl::OkStatus();
 }

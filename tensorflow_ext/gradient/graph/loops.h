@@ -76,10 +76,11 @@ inline absl::Status CheckNoLoops(const NodeSet& nodes,
   if (found == nullptr) return absl::OkStatus();
   return absl::UnimplementedError(
       absl::StrCat("node '", found->name(), "' of op ", found->type_string(),
-                   " belongs to a TensorFlow 1 loop that TF_NewWhile did not make, so it has "
-                   "no gradient. Turn the loops of the model into While ops, which have one: "
-                   "python -m tensorflow_ext prepare MODEL (a SavedModel or a frozen graph), or "
-                   "TfExt_FunctionalizeGraphDef for a GraphDef"));
+                   " belongs to a TensorFlow 1 loop of an imported graph, so it has no gradient. "
+                   "Turn the loops of the model into While ops, which have one: python -m "
+                   "tensorflow_ext prepare MODEL (a SavedModel or a frozen graph) writes such a "
+                   "model for every language; C and C++ can also call "
+                   "TfExt_FunctionalizeGraphDef"));
 }
 
 // Refuses loops of TF_NewWhile (BuildWhileLoop) with only some outputs that have a gradient:
@@ -92,7 +93,9 @@ inline absl::Status CheckWholeLoops(const NodeSet& between) {
       if (between.count(exit) > 0) continue;
       return absl::UnimplementedError(
           absl::StrCat("the gradient goes through output '", node->name(),
-                       "' of a loop of TF_NewWhile and not through its output '", exit->name(),
+                       "' of a TensorFlow 1 loop (TF_NewWhile in C, Graph.whileLoop in Java, "
+                       "BuildWhileLoop in C++) and not through its output '",
+                       exit->name(),
                        "', but TensorFlow differentiates such a loop only through all its "
                        "outputs; make y depend on all of them and all of them on x, or use a "
                        "While op"));

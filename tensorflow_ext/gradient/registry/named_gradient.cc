@@ -18,10 +18,11 @@ std::atomic<int>& Allowed() {
 }
 
 constexpr char kHandOver[] =
-    "The graph does not say which function that is, but the model may. Hand the model over: call "
-    "TfExt_UseModelGradients with the MetaGraphDef of TF_LoadSessionFromSavedModel, or call "
-    "TfExt_UseSavedModelGradients or run the op TfExt>SavedModelGradients with its folder, or "
-    "write the gradients into the model once: python -m tensorflow_ext prepare MODEL";
+    "The graph does not say which function that is, but the model may. Hand the model over before "
+    "you add gradients: run the op TfExt>SavedModelGradients with its folder and import the "
+    "GraphDef that it returns (in C also TfExt_UseModelGradients or "
+    "TfExt_UseSavedModelGradients, in C++ tensorflow_ext::UseModelGradients), or write the "
+    "gradients into the model once: python -m tensorflow_ext prepare MODEL";
 
 }  // namespace
 

@@ -37,11 +37,12 @@ WITH_UNKNOWN_SHAPES = ("tf.function", "tf.gradients", *PROGRAMS)
 # XLA's kernels cannot check values.
 WITH_ERRORS = ("eager", "tf.function", "tf.gradients", *PROGRAMS)
 # The ops of this library that the table of cases must have. The exceptions are ops that compute no
-# numbers, a mark that occurs only in definitions and that no client sees, and the op that the debug
-# switch adds.
+# numbers, a mark that occurs only in definitions and that no client sees, and the ops that the debug
+# switch and the wrappers of other languages add (tests/wrappers runs the latter).
 _WITHOUT_CASES = {
     "TfExt>NoGradient",
     "TfExt>CheckGradientShape",
+    "TfExt>WithUpstream",
     *tensorflow_ext.raw_ops.CLIENT_OPS,
 }
 OPS = sorted(set(tensorflow_ext.raw_ops.OPS.values()) - _WITHOUT_CASES)

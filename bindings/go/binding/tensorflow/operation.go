@@ -58,6 +58,24 @@ type Output struct {
 	Index int
 }
 
+// Consumer is an input of an operation that takes an output of another.
+type Consumer struct {
+	Op    *Operation
+	Index int
+}
+
+// Consumers returns the inputs that take this tensor.
+func (p Output) Consumers() []Consumer {
+	defer runtime.KeepAlive(p.Op)
+	inputs := make([]C.TF_Input, C.TF_OperationOutputNumConsumers(p.c()))
+	found := C.TF_OperationOutputConsumers(p.c(), first(inputs), C.int(len(inputs)))
+	var consumers []Consumer
+	for _, input := range inputs[:found] {
+		consumers = append(consumers, Consumer{&Operation{input.oper, p.Op.graph}, int(input.index)})
+	}
+	return consumers
+}
+
 // OutputList is a list of tensors for an op that takes one.
 type OutputList []Output
 

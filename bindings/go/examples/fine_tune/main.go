@@ -230,8 +230,8 @@ func (m *model) write(folder string) error {
 }
 
 func fineTune(folder, data string, batch int64, rate float64) error {
-	if _, err := tf.LoadLibrary(os.Getenv("TENSORFLOW_EXT_LIBRARY")); err != nil {
-		return fmt.Errorf("TENSORFLOW_EXT_LIBRARY: %w", err)
+	if err := tfext.Load(); err != nil {
+		return err
 	}
 	m, err := load(folder)
 	if err != nil {

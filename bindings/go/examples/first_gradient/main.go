@@ -6,7 +6,6 @@ package main
 import (
 	"fmt"
 	"log"
-	"os"
 
 	"tensorflow-ext.test/go/tfext"
 
@@ -15,14 +14,14 @@ import (
 )
 
 func main() {
-	if _, err := tf.LoadLibrary(os.Getenv("TENSORFLOW_EXT_LIBRARY")); err != nil {
+	if err := tfext.Load(); err != nil {
 		log.Fatal(err)
 	}
 
 	scope := op.NewScope()
 	x := op.Placeholder(scope, tf.Float)
 	y := tfext.Mish(scope, x)
-	gradients := op.Gradients(scope, []tf.Output{y}, []tf.Output{x})
+	gradients := tfext.Gradients(scope, []tf.Output{y}, []tf.Output{x})
 	graph, err := scope.Finalize()
 	if err != nil {
 		log.Fatal(err)

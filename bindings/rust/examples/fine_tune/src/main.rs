@@ -22,8 +22,8 @@ use std::process::ExitCode;
 use std::{env, fs};
 
 use tensorflow::{
-    DataType, Graph, ImportGraphDefOptions, Library, Operation, Output, OutputName,
-    SavedModelBundle, Scope, Session, SessionOptions, SessionRunArgs, Tensor, TensorType, ops,
+    DataType, Graph, ImportGraphDefOptions, Operation, Output, OutputName, SavedModelBundle, Scope,
+    Session, SessionOptions, SessionRunArgs, Tensor, TensorType, ops,
 };
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -210,8 +210,7 @@ fn save(model: &Model, session: &Session, folder: &str) -> Result<()> {
 
 fn fine_tune(folder: &str, data: &Path, batch: &str, rate: &str) -> Result<()> {
     let (batch, rate) = (batch.parse::<NonZero<usize>>()?.get(), rate.parse()?);
-    let library = env::var("TENSORFLOW_EXT_LIBRARY");
-    Library::load(&library.unwrap_or("libtensorflow_ext.so".into()))?;
+    tensorflow_ext::load()?;
     // The model is loaded into this scope's graph.
     let mut root = Scope::new_root_scope();
     let options = SessionOptions::new();

@@ -3,14 +3,13 @@
 
 mod tensorflow_ext;
 
-use std::env;
 use std::error::Error;
 
-use tensorflow::{Library, Scope, Session, SessionOptions, SessionRunArgs, Tensor, ops};
+use tensorflow::{Scope, Session, SessionOptions, SessionRunArgs, Tensor, ops};
 use tensorflow_ext::RoiPool;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    Library::load(&env::var("TENSORFLOW_EXT_LIBRARY")?)?;
+    tensorflow_ext::load()?;
 
     let mut scope = Scope::new_root_scope();
     let data = Tensor::new(&[1, 2, 2, 1]).with_values(&[1.0f32, 4.0, 3.0, 2.0])?;
@@ -21,19 +20,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let pool = pool.build_instance(data.clone(), rois.clone(), &mut scope)?;
 
     let xs = [data.into(), rois.into()];
-    let gradients = scope
-        .graph_mut()
-        .add_gradients(None, &[pool.pooled()], &xs, None)?;
+    let ys = [pool.pooled()];
+    let gradients = tensorflow_ext::gradients(&ys, &xs, None, &mut scope)?;
     let by_data = gradients[0].clone().ok_or("no gradient for the data")?;
     assert!(gradients[1].is_none());
 
     // With an upstream gradient.
     let upstream = Tensor::new(&[1, 1, 1, 1]).with_values(&[10.0f32])?;
     let upstream = ops::constant(upstream, &mut scope)?;
-    let weighed = ops::mul(pool.pooled(), upstream, &mut scope)?;
-    let weighed = scope
-        .graph_mut()
-        .add_gradients(None, &[weighed.into()], &xs[..1], None)?;
+    let upstream = [upstream.into()];
+    let weighed = tensorflow_ext::gradients(&ys, &xs[..1], Some(&upstream), &mut scope)?;
     let weighed = weighed[0].clone().ok_or("no gradient for the data")?;
 
     let session = Session::new(&SessionOptions::new(), &scope.graph())?;

@@ -8,12 +8,11 @@
 
 mod tensorflow_ext;
 
-use std::env;
 use std::error::Error;
 use std::io;
 
 use tensorflow::eager::{Context, ContextOptions, TensorHandle, raw_ops};
-use tensorflow::{DataType, Library, Tensor};
+use tensorflow::{DataType, Tensor};
 use tensorflow_ext::GradientTape;
 
 const IMAGES: usize = 256;
@@ -22,7 +21,7 @@ const STEPS: usize = 200;
 const RATE: f64 = 0.5;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    Library::load(&env::var("TENSORFLOW_EXT_LIBRARY")?)?;
+    tensorflow_ext::load()?;
     let context = Context::new(ContextOptions::new())?;
     let (mut images, mut digits) = (Vec::new(), Vec::new());
     for line in io::stdin().lines().take(IMAGES) {

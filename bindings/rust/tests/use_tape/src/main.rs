@@ -24,6 +24,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     test.gradients()?;
     test.higher_orders()?;
     test.variables()?;
+    test.slices()?;
     test.records_only_when_asked()?;
     test.errors()?;
     let mut options = ContextOptions::new();
@@ -142,6 +143,35 @@ impl<'a> Use<'a> {
         let tape = options.start(self.context)?;
         let y = self.square(&self.read(&variable)?)?;
         print("no_variables", &tape.gradient(&y, &[&variable])?)
+    }
+
+    fn slices(&self) -> Result<()> {
+        let variable = self.variable("gathered")?;
+        let tape = self.persistent()?;
+        tape.watch(&self.x)?;
+        let rows = raw_ops::ResourceGather::new()
+            .dtype(DataType::Double)
+            .call(self.context, &variable, &[2_i32, 0, 2])?;
+        let y = self.mul(&rows, &self.x)?;
+        let xs = [&variable, &self.x];
+        let mut gradients = tape.gradient_slices(&[&y], &xs, &[], false)?;
+        let dense = gradients.remove(1);
+        let rows = gradients.remove(0);
+        let (indices, shape) = (self.doubles(&rows.indices)?, self.doubles(&rows.shape)?);
+        print("slices", &[rows.values, indices, shape])?;
+        print("not_slices", &[dense.values])?;
+        println!("reasons {} {}", rows.reason.len(), dense.reason.len());
+        let summed = tape
+            .gradient_slices(&[&y], &[&variable], &[&self.w], true)?
+            .remove(0);
+        let indices = self.doubles(&summed.indices)?;
+        print("summed_slices", &[summed.values, indices])
+    }
+
+    fn doubles(&self, x: &TensorHandle<'a>) -> Result<TensorHandle<'a>> {
+        raw_ops::Cast::new()
+            .DstT(DataType::Double)
+            .call(self.context, x)
     }
 
     fn records_only_when_asked(&self) -> Result<()> {

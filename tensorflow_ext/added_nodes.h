@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parts of inline_calls.h and slice_gradients.h, which send a scope's graph to libtensorflow_ext.so
-// and add the nodes that it gives.
+// Parts of inline_calls.h, minimize.h and slice_gradients.h, which send a scope's graph to
+// libtensorflow_ext.so and add the nodes that it gives.
 
 #pragma once
 
@@ -15,6 +15,7 @@
 #include "tensorflow/cc/framework/ops.h"
 #include "tensorflow/cc/framework/scope.h"
 #include "tensorflow/core/common_runtime/graph_constructor.h"
+#include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/graph.pb.h"
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow/core/graph/tensor_id.h"
@@ -45,6 +46,14 @@ inline absl::Status AddNodes(const tensorflow::Scope& scope, absl::string_view s
     return absl::InternalError("libtensorflow_ext.so gave no GraphDef");
   }
   tensorflow::Graph* graph = scope.graph();
+  // TensorFlow refuses a function that the graph has, even the same one.
+  auto* functions = added.mutable_library()->mutable_function();
+  for (int k = functions->size() - 1; k >= 0; --k) {
+    const tensorflow::FunctionDef* existing =
+        graph->flib_def().Find((*functions)[k].signature().name());
+    if (existing == nullptr || !tensorflow::FunctionDefsEqual((*functions)[k], *existing)) continue;
+    functions->DeleteSubrange(k, 1);
+  }
   tensorflow::ImportGraphDefOptions options;
   // Inputs that are not among the nodes are tensors of the graph.
   const auto existing = graph->BuildNodeNameIndex();

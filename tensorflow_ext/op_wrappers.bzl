@@ -9,6 +9,8 @@ def _op_wrappers_impl(ctx):
     arguments.add_all(ctx.files.libraries, before_each = "--library")
     if ctx.attr.eager:
         arguments.add("--eager")
+    if ctx.attr.train:
+        arguments.add("--train")
     if ctx.attr.wrappers_name:
         arguments.add("--name", ctx.attr.wrappers_name)
     ctx.actions.run(
@@ -41,6 +43,7 @@ op_wrappers = rule(
         "language": attr.string(mandatory = True),
         "libraries": attr.label_list(allow_files = [".so"]),
         "outs": attr.output_list(mandatory = True),
+        "train": attr.bool(),
         "wrappers_name": attr.string(),
         "_environment": attr.label(
             allow_single_file = True,
@@ -53,6 +56,7 @@ op_wrappers = rule(
   language: an option of that command, such as "cxx".
   libraries: op libraries; if empty, this library's own ops.
   outs: the files; the command's --write names the first.
+  train: the command's --train.
   wrappers_name: the command's --name.
   command: the Python program tensorflow_ext.""",
 )

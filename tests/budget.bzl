@@ -14,6 +14,7 @@ CORE_SECONDS = {
     "//tests/benchmarks:results_test": 3,
     "//tests/benchmarks:shards_test": 12,
     "//tests/cc:graph_test": 3,
+    "//tests/cc:minimize_test": 3,
     "//tests/cc:set_up_test": 40,
     "//tests/cc:slices_test": 2,
     "//tests/cc:tape_layout_test": 2,
@@ -73,7 +74,7 @@ CORE_SECONDS = {
     "//tests/new_op:building_test": 86,
     "//tests/python:cpu_loops_test": 31,
     "//tests/python:explain_test": 11,
-    "//tests/python:python_test": 507,
+    "//tests/python:python_test": 496,
     "//tests/release_check:release_check_test": 5,
     "//tests/run:run_test": 28,
     "//tests/sanitizers:fuzz_test": 59,
@@ -113,4 +114,5 @@ CORE_SECONDS = {
     "//tests/wrappers:all_ops_test": 5,
     "//tests/wrappers:command_test": 6,
     "//tests/wrappers:functions_test": 20,
+    "//tests/wrappers:optimizers_test": 5,
 }

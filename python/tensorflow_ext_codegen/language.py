@@ -11,6 +11,7 @@ import numpy as np
 
 from tensorflow_ext import _names as names
 from tensorflow_ext_codegen.op_interface import Op
+from tensorflow_ext_codegen.optimizers import OPTIMIZERS, SCHEDULES
 
 
 class RenderError(Exception):
@@ -33,6 +34,8 @@ class Language:
         variables. `templates` is empty then.
       own_files: Further files of such a folder beside the ops of tensorflow_ext, each with its
         template.
+      train: The templates of optimizers and `minimize`, as in `templates`; for a folder, as
+        `files` returns them.
     """
 
     title: str
@@ -41,6 +44,9 @@ class Language:
     filters: Mapping[str, Callable[..., Any]] = dataclasses.field(default_factory=dict)
     files: Callable[[Sequence[Op], str], Mapping[str, tuple[str, Mapping[str, Any]]]] | None = None
     own_files: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    train: Mapping[str, str | tuple[str, Mapping[str, Any]]] = dataclasses.field(
+        default_factory=dict
+    )
 
 
 def render(
@@ -55,7 +61,8 @@ def render(
     """Renders a language's templates.
 
     A template has `ops`, `name` (the common name of the wrappers: a namespace, a
-    package), `stem` (the file's name without its suffix) and the filters
+    package), `stem` (the file's name without its suffix), the tables `optimizers` and
+    `schedules`, and the filters
 
         snake, camel, pascal   a name in this case (`names`)
         safe                   a name that is not a keyword of the language
@@ -65,7 +72,7 @@ def render(
 
     Args:
       language: The language to write.
-      ops: The ops.
+      ops: The ops; none for the templates `train`.
       name: The common name of the wrappers.
       stem: The file's name without its suffix.
       folder: The folder of the templates.
@@ -104,7 +111,12 @@ def render(
         **language.filters,
     )
     files: Mapping[str, tuple[str, Mapping[str, Any]]]
-    if language.files is not None:
+    if not ops:
+        files = {
+            end: (template, {}) if isinstance(template, str) else template
+            for end, template in language.train.items()
+        }
+    elif language.files is not None:
         files = language.files(ops, name)
         if own:
             files = {
@@ -115,7 +127,14 @@ def render(
         files = {end: (template, {}) for end, template in language.templates.items()}
     return {
         file: environment.get_template(template).render(
-            ops=ops, name=name, stem=stem, own=own, **variables, **further
+            ops=ops,
+            name=name,
+            stem=stem,
+            optimizers=OPTIMIZERS,
+            schedules=SCHEDULES,
+            own=own,
+            **variables,
+            **further,
         )
         for file, (template, variables) in files.items()
     }

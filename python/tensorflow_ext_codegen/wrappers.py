@@ -62,6 +62,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Rust: also GradientTape, which needs the feature `eager` of the crate tensorflow",
     )
     parser.add_argument(
+        "--train",
+        action="store_true",
+        help="the optimizers of Keras and `minimize` in place of ops",
+    )
+    parser.add_argument(
         "--write",
         type=pathlib.Path,
         metavar="PATH",
@@ -82,13 +87,18 @@ def run(arguments: argparse.Namespace) -> None:
             "--eager: expected --rust and no --library, because it adds Rust's GradientTape to the "
             "ops of tensorflow_ext."
         )
-    name = arguments.name or library_name(arguments.library)
+    if arguments.train and (arguments.eager or arguments.library):
+        raise WrappersError(
+            "--train: expected no --library and no --eager, because it writes no ops."
+        )
+    name = arguments.name or ("train" if arguments.train else library_name(arguments.library))
     if not _NAME.fullmatch(name):
         raise WrappersError(
             f"--name {name!r}: expected a name such as your_ops or com.example.ops."
         )
     try:
-        ops = op_interface.describe_all(read_op_defs(arguments.library))
+        op_defs = [] if arguments.train else read_op_defs(arguments.library)
+        ops = op_interface.describe_all(op_defs)
         stem = f"{name}_cc_ops" if path is None else path.stem
         folder = _FOLDER / arguments.language
         files = language.render(

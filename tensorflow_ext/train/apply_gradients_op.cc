@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/shape_inference.h"
@@ -32,6 +33,7 @@ absl::Status ApplyGradientsShape(InferenceContext* c) {
   c->set_output(2, c->Scalar());
   c->set_output(3, c->Vector(c->UnknownDim()));
   c->set_output(4, c->Vector(c->UnknownDim()));
+  c->set_output(5, c->Vector(c->UnknownDim()));
   return absl::OkStatus();
 }
 
@@ -46,6 +48,7 @@ REGISTER_OP("TfExt>ApplyGradients")
     .Output("initialize: string")
     .Output("state: string")
     .Output("names: string")
+    .Output("inputs: string")
     .Attr("optimizer: string")
     .Attr("T: {string, uint8} = DT_STRING")
     .SetShapeFn(ApplyGradientsShape)
@@ -68,6 +71,8 @@ initialize: The node that sets the optimizer's variables to their initial values
 state: The handles of the optimizer's variables, as "node:index", [m]: the iteration;
   the learning rate, unless it follows a schedule; the slots.
 names: Their names in checkpoints, [m].
+inputs: The tensors of the graph that `nodes` read, as "node:index", [k]. A client that
+  adds `nodes` to the graph itself maps each to the tensor of this name.
 optimizer: What `keras.optimizers.serialize` gives in Python, as JSON, or the name of
   an optimizer.
 )doc");
@@ -97,6 +102,7 @@ class ApplyGradientsOp : public OpKernel {
     OP_REQUIRES_OK(context, WriteName(2, made->initialize, context));
     OP_REQUIRES_OK(context, WriteNames(3, made->state, context));
     OP_REQUIRES_OK(context, WriteNames(4, made->names, context));
+    OP_REQUIRES_OK(context, WriteNames(5, made->inputs, context));
   }
 
  private:

@@ -11,6 +11,7 @@
 #include "tensorflow_ext/gradient/plan/known_values.h"
 #include "tensorflow_ext/gradient/slices/gradient_slices.h"
 #include "tensorflow_ext/train/body.h"
+#include "tensorflow_ext/train/graph_inputs.h"
 #include "tensorflow_ext/train/new_nodes.h"
 #include "tensorflow_ext/train/rules.h"
 #include "tensorflow_ext/train/variable.h"
@@ -253,8 +254,11 @@ absl::StatusOr<TrainingStep> ApplyGradients(const void* graph_def, size_t length
   for (const std::string& gradient : gradients) {
     tensors.push_back(gradient.empty() ? OutputTensor() : *next++);
   }
-  return ApplyGradients(graph, tensors, {found.begin(), found.begin() + variables.size()},
-                        optimizer);
+  TF_ASSIGN_OR_RETURN(
+      TrainingStep step,
+      ApplyGradients(graph, tensors, {found.begin(), found.begin() + variables.size()}, optimizer));
+  step.inputs = ReadTensorsOnly(graph, &step.nodes);
+  return step;
 }
 
 }  // namespace tensorflow_ext::train

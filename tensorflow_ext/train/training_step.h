@@ -24,6 +24,8 @@ struct TrainingStep {
   // the iteration; then comes the learning rate, unless it follows a schedule.
   std::vector<std::string> state, names;
   bool has_learning_rate = false;
+  // The tensors of the graph that `nodes` read, "node:index", if the graph was serialized.
+  std::vector<std::string> inputs;
 };
 
 // The name of a LossScaleOptimizer; empty for other optimizers. Errors: those of its description.
@@ -41,7 +43,8 @@ absl::StatusOr<TrainingStep> ApplyGradients(const tensorflow::Graph& graph,
                                             const tensorflow::Node* loss_scale = nullptr);
 
 // The same for a graph that is a serialized GraphDef, its library included. Tensors are
-// "node:index"; the gradient is "" where there is none.
+// "node:index"; the gradient is "" where there is none. The result's nodes wait only for tensors of
+// the graph, unless a node has none.
 absl::StatusOr<TrainingStep> ApplyGradients(const void* graph_def, size_t length,
                                             const std::vector<std::string>& gradients,
                                             const std::vector<std::string>& variables,

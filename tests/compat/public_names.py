@@ -47,6 +47,7 @@ _CPP_HEADERS = (
     "gradient/register_op_gradient.h",
     "gradient_tape.h",
     "inline_calls.h",
+    "minimize.h",
     "slice_gradients.h",
     "use_model_gradients.h",
 )

@@ -69,7 +69,7 @@ def our_steps(
             )
         fed = [v1.placeholder(value.dtype, value.shape) for value in initial.values()]
         serialized = graph.as_graph_def().SerializeToString()
-    nodes, step, initialize, state, names = (
+    nodes, step, initialize, state, names, _ = (
         output.numpy()
         for output in raw_ops.apply_gradients(
             serialized, [g.name for g in fed], [h.name for h in handles], optimizer=optimizer

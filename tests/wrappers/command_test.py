@@ -101,6 +101,25 @@ def test_a_tape_only_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("option", "adam", "minimize"),
+    [
+        ("--cxx", "struct Adam {", "class Optimizer {"),
+        ("--go", "func NewAdam() Adam {", "func Minimize("),
+        ("--rust", "pub struct Adam {", "pub fn minimize("),
+        ("--java", "public final class Adam extends Optimizer {", "Training minimize("),
+    ],
+)
+def test_optimizers_in_place_of_ops(
+    option: str, adam: str, minimize: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["wrappers", option, "--train"]) == 0
+    printed = capsys.readouterr().out
+    assert adam in printed
+    assert minimize in printed
+    assert "RoiPool" not in printed
+
+
+@pytest.mark.parametrize(
     ("option", "functions"),
     [
         ("go", ["func Load() error {", "func Gradients("]),
@@ -141,6 +160,9 @@ def test_refuses(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> 
     for options in (["--java"], ["--rust", "--library", str(text)]):
         refused = _refused(capsys, "--eager", *options)
         assert "--eager: expected --rust and no --library" in refused
+    for more in (["--library", str(text)], ["--eager"]):
+        refused = _refused(capsys, "--rust", "--train", *more)
+        assert "--train: expected no --library and no --eager" in refused
     own = _refused(capsys, "--cxx", "--library", str(_library.PATH))
     assert "it adds no ops" in own
     for options in ([], ["--cxx", "--fortran"]):

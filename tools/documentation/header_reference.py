@@ -33,6 +33,7 @@ PAGES = {
             "cc/gradients.h",
             "gradient_tape.h",
             "inline_calls.h",
+            "minimize.h",
             "slice_gradients.h",
             "use_model_gradients.h",
             "testing/check_gradient.h",

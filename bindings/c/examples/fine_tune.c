@@ -12,6 +12,7 @@
 #include "tensorflow_ext/gradient/c_api.h"
 #include "tensorflow_ext/saved_model/describe_meta_graph.h"
 #include "tensorflow_ext/saved_model/use_model_gradients.h"
+#include "tensorflow_ext/train/train.h"
 
 enum { kMaxVariables = 256, kMaxRank = 8, kMaxName = 1024 };
 
@@ -31,7 +32,7 @@ struct FineTune {
   int num_copies;
   /* The nodes that this program adds. */
   TF_Output labels, loss;
-  TF_Operation* updates[kMaxVariables];
+  TfExt_TrainingStep training;
 };
 
 static void Require(bool condition, const char* what) {
@@ -176,27 +177,16 @@ static void AddLoss(FineTune* t) {
   t->loss = Finish(t, description);
 }
 
-static void AddUpdates(FineTune* t, float rate) {
-  TF_Output gradients[kMaxVariables];
-  TF_AddGradients(t->graph, &t->loss, 1, t->variables, t->num_variables, NULL, t->status,
-                  gradients);
+static void AddTraining(FineTune* t, float rate) {
+  char optimizer[128];
+  snprintf(optimizer, sizeof(optimizer),
+           "{\"class_name\": \"SGD\", \"config\": {\"learning_rate\": %.9g}}", rate);
+  TfExt_Minimize(t->graph, t->loss, t->variables, t->num_variables, optimizer, &t->training, NULL,
+                 t->status);
   RequireOk(t);
-  /* Variables change only after all gradients exist, because the ops that compute them may still
-   * read the variables. */
-  TF_OperationDescription* description = NewOperation(t, "NoOp", 0);
-  for (int i = 0; i < t->num_variables; ++i) {
-    TF_AddControlInput(description, gradients[i].oper);
-  }
-  TF_Operation* computed = Finish(t, description).oper;
-  TF_Output alpha = Scalar(t, TF_FLOAT, &rate, 1);
-  for (int i = 0; i < t->num_variables; ++i) {
-    description = NewOperation(t, "ResourceApplyGradientDescent", i);
-    TF_AddInput(description, t->variables[i]);
-    TF_AddInput(description, alpha);
-    TF_AddInput(description, gradients[i]);
-    TF_AddControlInput(description, computed);
-    t->updates[i] = Finish(t, description).oper;
-  }
+  const TF_Operation* initialize = t->training.initialize;
+  TF_SessionRun(t->session, NULL, NULL, NULL, 0, NULL, NULL, 0, &initialize, 1, NULL, t->status);
+  RequireOk(t);
 }
 
 /* --- fine_tune.h -----------------------------------------------------------*/
@@ -224,7 +214,7 @@ FineTune* FineTune_Load(const char* model, float rate, bool inlined) {
     t->logits = body;
   }
   AddLoss(t);
-  AddUpdates(t, rate);
+  AddTraining(t, rate);
   return t;
 }
 
@@ -240,9 +230,9 @@ float FineTune_Step(FineTune* t, const float* x, const int32_t* labels, int64_t 
   TF_Tensor* fed[] = {NewTensor(TF_FLOAT, t->shape, t->rank, x, count * sizeof(*x)),
                       NewTensor(TF_INT32, &batch, 1, labels, (size_t)batch * sizeof(*labels))};
   const TF_Output feeds[] = {t->input, t->labels};
+  const TF_Operation* step = t->training.step;
   TF_Tensor* fetched = NULL;
-  TF_SessionRun(t->session, NULL, feeds, fed, 2, &t->loss, &fetched, 1,
-                (const TF_Operation* const*)t->updates, t->num_variables, NULL, t->status);
+  TF_SessionRun(t->session, NULL, feeds, fed, 2, &t->loss, &fetched, 1, &step, 1, NULL, t->status);
   RequireOk(t);
   const float loss = *(const float*)TF_TensorData(fetched);
   TF_DeleteTensor(fetched);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Trains a SavedModel further, in C++: the same as bindings/c/examples/fine_tune.c, with Scope,
-// AddSymbolicGradients and the protocol buffers of the model.
+// Minimize and the protocol buffers of the model.
 //
 //   fine_tune MODEL DATA BATCH RATE [calls]
 //
@@ -20,14 +20,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "tensorflow/cc/framework/gradients.h"
 #include "tensorflow/cc/framework/scope.h"
 #include "tensorflow/cc/ops/array_ops.h"
 #include "tensorflow/cc/ops/const_op.h"
 #include "tensorflow/cc/ops/math_ops.h"
 #include "tensorflow/cc/ops/nn_ops.h"
-#include "tensorflow/cc/ops/no_op.h"
-#include "tensorflow/cc/ops/training_ops.h"
 #include "tensorflow/cc/saved_model/reader.h"
 #include "tensorflow/core/common_runtime/graph_constructor.h"
 #include "tensorflow/core/framework/tensor.h"
@@ -35,6 +32,7 @@
 #include "tensorflow/core/protobuf/meta_graph.pb.h"
 #include "tensorflow/core/public/session.h"
 #include "tensorflow_ext/inline_calls.h"
+#include "tensorflow_ext/minimize.h"
 #include "tensorflow_ext/use_model_gradients.h"
 
 namespace {
@@ -72,7 +70,7 @@ class FineTune {
     TF_RETURN_IF_ERROR(session_->Create(graph));
     const tensorflow::SaverDef& saver = meta_graph_.saver_def();
     return session_->Run({{saver.filename_tensor_name(), Prefix(model)}}, {},
-                         {saver.restore_op_name()}, nullptr);
+                         {saver.restore_op_name(), initialize_}, nullptr);
   }
 
   // The shape of an input of `batch` examples.
@@ -87,7 +85,7 @@ class FineTune {
   absl::Status Step(const Tensor& x, const Tensor& labels, float* loss) {
     std::vector<Tensor> fetched;
     TF_RETURN_IF_ERROR(
-        session_->Run({{input_.name(), x}, {labels_, labels}}, {loss_}, updates_, &fetched));
+        session_->Run({{input_.name(), x}, {labels_, labels}}, {loss_}, {step_}, &fetched));
     *loss = fetched[0].scalar<float>()();
     return absl::OkStatus();
   }
@@ -174,22 +172,12 @@ class FineTune {
     const Output labels = ops::Placeholder(scope, tensorflow::DT_INT32);
     const ops::SparseSoftmaxCrossEntropyWithLogits losses(scope, logits, labels);
     const Output loss = ops::Mean(scope, losses.loss, 0);
-    std::vector<Output> gradients;
-    TF_RETURN_IF_ERROR(tensorflow::AddSymbolicGradients(scope, {loss}, variables, &gradients));
-    // Variables change only after all gradients exist, because the ops that compute them may still
-    // read the variables.
-    std::vector<tensorflow::Operation> gradient_ops;
-    for (const Output& gradient : gradients) {
-      gradient_ops.push_back(gradient.op());
-    }
-    const ops::NoOp computed(scope.WithControlDependencies(gradient_ops));
-    const Scope after =
-        scope.WithControlDependencies(std::vector<tensorflow::Operation>{computed.operation});
-    const Output alpha = ops::Const(scope, rate);
-    for (size_t i = 0; i < variables.size(); ++i) {
-      const ops::ResourceApplyGradientDescent update(after, variables[i], alpha, gradients[i]);
-      updates_.push_back(update.operation.node()->name());
-    }
+    tensorflow_ext::SGD sgd;
+    sgd.learning_rate = rate;
+    tensorflow_ext::TrainingStep training;
+    TF_RETURN_IF_ERROR(tensorflow_ext::Minimize(scope, loss, variables, sgd, &training));
+    initialize_ = training.initialize.node()->name();
+    step_ = training.step.node()->name();
     labels_ = labels.name();
     loss_ = loss.name();
     return scope.status();
@@ -198,8 +186,8 @@ class FineTune {
   tensorflow::MetaGraphDef meta_graph_;
   std::unique_ptr<tensorflow::Session> session_;
   tensorflow::TensorInfo input_;
-  std::string labels_, loss_;
-  std::vector<std::string> updates_, copies_;
+  std::string labels_, loss_, initialize_, step_;
+  std::vector<std::string> copies_;
 };
 
 // Reads a file of raw values.

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Trains the network of network.py from C++: the graph is built with Scope, differentiated by
-// AddSymbolicGradients and run in a session. Python prepares the data; nothing of its gradients is
+// Trains the network of network.py from C++: the graph is built with Scope, differentiated and
+// trained by Minimize and run in a session. Python prepares the data; nothing of its gradients is
 // used.
 //
 //   train_digits LIBRARY FOLDER
 //
-// LIBRARY is libtensorflow_ext.so. FOLDER holds files that programs.py writes, each a `tensor` of
-// the protocol of tests/clients/README.md: the batches (x, label, domain, with a leading axis of
-// steps), the test set (test_x, test_label), the initial weights (w1, b1, ...) and the settings
-// (settings: learning rate, momentum, levels, reverse scale). Prints the loss of each step; writes
-// the accuracy on the test set there (accuracy).
+// LIBRARY is libtensorflow_ext.so, which this program links. FOLDER holds files that programs.py
+// writes, each a `tensor` of the protocol of tests/clients/README.md: the batches (x, label,
+// domain, with a leading axis of steps), the test set (test_x, test_label), the initial weights
+// (w1, b1, ...) and the settings (settings: learning rate, momentum, levels, reverse scale). Prints
+// the loss of each step; writes the accuracy on the test set there (accuracy).
 
 #include <cstdint>
 #include <cstdio>
@@ -21,18 +21,17 @@
 #include <string>
 #include <vector>
 
-#include "tensorflow/cc/framework/gradients.h"
 #include "tensorflow/cc/framework/scope.h"
 #include "tensorflow/cc/ops/array_ops.h"
 #include "tensorflow/cc/ops/const_op.h"
 #include "tensorflow/cc/ops/math_ops.h"
 #include "tensorflow/cc/ops/nn_ops.h"
 #include "tensorflow/cc/ops/resource_variable_ops.h"
-#include "tensorflow/cc/ops/training_ops.h"
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/platform/env.h"
 #include "tensorflow/core/public/session.h"
 #include "tensorflow_ext/cc/ops.h"
+#include "tensorflow_ext/minimize.h"
 
 namespace {
 
@@ -82,8 +81,8 @@ absl::Status Write(const std::string& file, double value) {
 
 // Names of the tensors and operations that the session feeds and fetches.
 struct Names {
-  std::vector<std::string> initializers, updates;
-  std::string x, label, domain, loss, predictions;
+  std::vector<std::string> initializers;
+  std::string step, x, label, domain, loss, predictions;
 };
 
 class Trainer {
@@ -161,20 +160,13 @@ class Trainer {
                            CrossEntropy(scope, domain_logits, domain));
     Output predictions = ops::ArgMax(scope.WithOpName("predictions"), logits, 1);
 
-    std::vector<Output> gradients;
-    TF_RETURN_IF_ERROR(tensorflow::AddSymbolicGradients(scope, {loss}, weights, &gradients));
-    for (size_t i = 0; i < weights.size(); ++i) {
-      const Tensor& value = data_[kWeights[i]];
-      Tensor zeros(DT_DOUBLE, value.shape());
-      zeros.flat<double>().setZero();
-      Output velocity;
-      Variable(scope, kWeights[i] + "_velocity", zeros, &velocity, names);
-      // velocity = momentum * velocity - rate * gradient; weight += velocity.
-      ops::ResourceApplyKerasMomentum update(scope.WithOpName(kWeights[i] + "_update"), handles[i],
-                                             velocity, ops::Const(scope, setting(0)), gradients[i],
-                                             ops::Const(scope, setting(1)));
-      names->updates.push_back(update.operation.node()->name());
-    }
+    tensorflow_ext::SGD sgd;
+    sgd.learning_rate = setting(0);
+    sgd.momentum = setting(1);
+    tensorflow_ext::TrainingStep training;
+    TF_RETURN_IF_ERROR(tensorflow_ext::Minimize(scope, loss, handles, sgd, &training));
+    names->initializers.push_back(training.initialize.node()->name());
+    names->step = training.step.node()->name();
     names->x = x.name();
     names->label = label.name();
     names->domain = domain.name();
@@ -190,7 +182,7 @@ class Trainer {
       TF_RETURN_IF_ERROR(session_->Run({{names.x, data_["x"].SubSlice(step)},
                                         {names.label, data_["label"].SubSlice(step)},
                                         {names.domain, data_["domain"].SubSlice(step)}},
-                                       {names.loss}, names.updates, &fetched));
+                                       {names.loss}, {names.step}, &fetched));
       std::printf("%.17g\n", fetched[0].scalar<double>()());
       std::fflush(stdout);
     }

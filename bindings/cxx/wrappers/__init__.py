@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 from tensorflow_ext import _names as names
+from tensorflow_ext_codegen.cxx import train
 from tensorflow_ext_codegen.language import Language, float_digits, quoted, words
 from tensorflow_ext_codegen.op_interface import Attribute, Op
 
@@ -104,6 +105,7 @@ def _namespace(name: str) -> str:
 LANGUAGE = Language(
     title="C++",
     templates={".h": "header.jinja", ".cc": "source.jinja"},
+    train={".h": "optimizers.jinja"},
     keywords=_KEYWORDS,
     filters={
         "kept": _kept,
@@ -112,5 +114,6 @@ LANGUAGE = Language(
         "namespace": _namespace,
         "parameter": _parameter,
         "setter": _setter,
+        "train_member": train.member,
     },
 )

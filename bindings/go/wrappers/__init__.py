@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from tensorflow_ext import _names as names
+from tensorflow_ext_codegen.go import train
 from tensorflow_ext_codegen.language import Language, float_digits, words
 from tensorflow_ext_codegen.op_interface import Argument, Attribute, Op
 
@@ -160,6 +161,7 @@ def _package(name: str) -> str:
 LANGUAGE = Language(
     title="Go",
     templates={".go": "ops.jinja"},
+    train={".go": "train.jinja"},
     keywords=_KEYWORDS,
     filters={
         "all_names": all_names,
@@ -168,5 +170,7 @@ LANGUAGE = Language(
         "entries": _entries,
         "package": _package,
         "parameter": parameter,
+        "train_default": train.default,
+        "train_type": train.field_type,
     },
 )

@@ -19,7 +19,6 @@ import org.tensorflow.Session;
 import org.tensorflow.ndarray.NdArrays;
 import org.tensorflow.ndarray.Shape;
 import org.tensorflow.ndarray.buffer.DataBuffers;
-import org.tensorflow.op.Op;
 import org.tensorflow.op.Ops;
 import org.tensorflow.proto.GraphDef;
 import org.tensorflow.types.TFloat32;
@@ -28,6 +27,8 @@ import org.tensorflow.types.TString;
 import org.tensorflowext.TensorFlowExt;
 import org.tensorflowext.op.InlineCalls;
 import org.tensorflowext.op.TfExtOps;
+import org.tensorflowext.train.SGD;
+import org.tensorflowext.train.Training;
 
 /**
  * Trains a SavedModel further: {@code fine_tune MODEL DATA BATCH RATE}.
@@ -51,7 +52,7 @@ public final class FineTune {
   // The additions to its graph.
   private final Operand<TInt32> labels;
   private final Operand<TFloat32> loss;
-  private final List<Op> updates = new ArrayList<>();
+  private final Training training;
 
   private FineTune(SavedModelBundle model, String folder, float rate)
       throws InvalidProtocolBufferException {
@@ -66,15 +67,8 @@ public final class FineTune {
     labels = tf.placeholder(TInt32.class);
     Operand<TFloat32> losses = tf.nn.sparseSoftmaxCrossEntropyWithLogits(logits, labels).loss();
     loss = tf.math.mean(losses, tf.constant(0));
-    Output<?>[] gradients =
-        graph.addGradients(loss.asOutput(), variables.toArray(Output<?>[]::new));
-    // Variables change only after all gradients exist: the ops that compute them may read them.
-    Ops then = tf.withControlDependencies(List.of(gradients));
-    for (int i = 0; i < gradients.length; ++i) {
-      updates.add(
-          then.train.resourceApplyGradientDescent(
-              variables.get(i), tf.constant(rate), gradients[i].expect(TFloat32.class)));
-    }
+    training = Training.minimize(graph, loss, variables, new SGD().learningRate(rate));
+    session.runner().addTarget(training.initialize()).run().close();
   }
 
   /**
@@ -160,7 +154,7 @@ public final class FineTune {
         TInt32 batchLabels = TInt32.vectorOf(y)) {
       Session.Runner runner =
           session.runner().feed(input, batch).feed(labels, batchLabels).fetch(loss);
-      updates.forEach(runner::addTarget);
+      runner.addTarget(training.step());
       try (Result result = runner.run()) {
         return ((TFloat32) result.get(0)).getFloat();
       }

@@ -12,12 +12,10 @@ import java.util.ArrayList;
 import java.util.List;
 import org.tensorflow.Graph;
 import org.tensorflow.Operand;
-import org.tensorflow.Output;
 import org.tensorflow.Result;
 import org.tensorflow.Session;
 import org.tensorflow.Tensor;
 import org.tensorflow.TensorFlow;
-import org.tensorflow.ndarray.Shape;
 import org.tensorflow.op.Op;
 import org.tensorflow.op.Ops;
 import org.tensorflow.op.core.Placeholder;
@@ -28,6 +26,9 @@ import org.tensorflow.types.TInt64;
 import org.tensorflow.types.family.TNumber;
 import org.tensorflowext.op.ReverseGradient;
 import org.tensorflowext.op.TfExtOps;
+import org.tensorflowext.train.Optimizer;
+import org.tensorflowext.train.SGD;
+import org.tensorflowext.train.Training;
 
 /**
  * Trains the network of examples/digits/network.py: {@code train_digits LIBRARY FOLDER}.
@@ -40,14 +41,13 @@ public final class TrainDigits {
       List.of("w1", "b1", "w2", "b2", "w3", "b3", "w4", "b4");
 
   /** A weight: its variable, and the value read from it. */
-  private record Weight(String name, Shape shape, VarHandleOp handle, Operand<TFloat64> value) {}
+  private record Weight(VarHandleOp handle, Operand<TFloat64> value) {}
 
   private final Path folder;
   private final Ops tf;
   private final TfExtOps tfExt;
   private final TFloat64 settings;
   private final List<Op> initializers = new ArrayList<>();
-  private final List<Op> updates = new ArrayList<>();
 
   private TrainDigits(Ops tf, Path folder) throws IOException {
     this.folder = folder;
@@ -75,9 +75,8 @@ public final class TrainDigits {
   private void run(Graph graph, Session session) throws IOException {
     List<Weight> w = new ArrayList<>();
     for (String name : WEIGHTS) {
-      TFloat64 value = read(name, TFloat64.class);
-      VarHandleOp handle = variable(name, value.shape(), tf.constantOf(value));
-      w.add(new Weight(name, value.shape(), handle, tf.readVariableOp(handle, TFloat64.class)));
+      VarHandleOp handle = variable(name, read(name, TFloat64.class));
+      w.add(new Weight(handle, tf.readVariableOp(handle, TFloat64.class)));
     }
     Placeholder<TFloat64> x = tf.placeholder(TFloat64.class);
     Placeholder<TInt32> label = tf.placeholder(TInt32.class);
@@ -92,37 +91,21 @@ public final class TrainDigits {
     Operand<TFloat64> loss =
         tf.math.add(crossEntropy(logits, label), crossEntropy(domainLogits, domain));
 
-    Output<?>[] weights =
-        w.stream().map(weight -> weight.value().asOutput()).toArray(Output<?>[]::new);
-    Output<?>[] gradients = graph.addGradients(loss.asOutput(), weights);
-    for (int i = 0; i < gradients.length; ++i) {
-      addUpdate(w.get(i), gradients[i].expect(TFloat64.class));
-    }
-    Session.Runner initialize = session.runner();
+    Optimizer sgd = new SGD().learningRate(settings.getDouble(0)).momentum(settings.getDouble(1));
+    List<VarHandleOp> handles = w.stream().map(Weight::handle).toList();
+    Training training = Training.minimize(graph, loss, handles, sgd);
+    Session.Runner initialize = session.runner().addTarget(training.initialize());
     initializers.forEach(initialize::addTarget);
     initialize.run().close();
-    train(session, loss, x, label, domain);
+    train(session, training, loss, x, label, domain);
     test(session, x, tf.math.argMax(logits, tf.constant(1)));
   }
 
   /** A variable with an initial value. */
-  private VarHandleOp variable(String name, Shape shape, Operand<TFloat64> value) {
-    VarHandleOp handle = tf.varHandleOp(TFloat64.class, shape, VarHandleOp.sharedName(name));
-    initializers.add(tf.assignVariableOp(handle, value));
+  private VarHandleOp variable(String name, TFloat64 value) {
+    VarHandleOp handle = tf.varHandleOp(TFloat64.class, value.shape(), VarHandleOp.sharedName(name));
+    initializers.add(tf.assignVariableOp(handle, tf.constantOf(value)));
     return handle;
-  }
-
-  /** velocity = momentum * velocity - rate * gradient; weight += velocity. */
-  private void addUpdate(Weight weight, Operand<TFloat64> gradient) {
-    Operand<TFloat64> zeros = tf.zeros(tf.constant(weight.shape()), TFloat64.class);
-    VarHandleOp velocity = variable(weight.name() + "_velocity", weight.shape(), zeros);
-    updates.add(
-        tf.train.resourceApplyKerasMomentum(
-            weight.handle(), velocity, constant(0), gradient, constant(1)));
-  }
-
-  private Operand<TFloat64> constant(int setting) {
-    return tf.constant(settings.getDouble(setting));
   }
 
   private Operand<TFloat64> dense(Operand<TFloat64> x, Weight weights, Weight bias) {
@@ -134,7 +117,7 @@ public final class TrainDigits {
    * gradient.
    */
   private Operand<TFloat64> quantize(Operand<TFloat64> x) {
-    Operand<TFloat64> levels = constant(2);
+    Operand<TFloat64> levels = tf.constant(settings.getDouble(2));
     return tf.math.div(tfExt.roundStraightThrough(tf.math.mul(x, levels)), levels);
   }
 
@@ -147,6 +130,7 @@ public final class TrainDigits {
 
   private void train(
       Session session,
+      Training training,
       Operand<TFloat64> loss,
       Operand<TFloat64> x,
       Operand<TInt32> label,
@@ -165,8 +149,8 @@ public final class TrainDigits {
                   .feed(x, batchX)
                   .feed(label, batchLabels)
                   .feed(domain, batchDomains)
+                  .addTarget(training.step())
                   .fetch(loss);
-          updates.forEach(runner::addTarget);
           try (Result result = runner.run()) {
             // Prints a double exactly, as "%.17g" would.
             System.out.println(((TFloat64) result.get(0)).getDouble());

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tensorflow_ext import _names as names
+from tensorflow_ext_codegen.java import train
 from tensorflow_ext_codegen.language import Language, RenderError, float_digits, words
 from tensorflow_ext_codegen.op_interface import Argument, Arity, Attribute, Op
 
@@ -337,6 +338,7 @@ LANGUAGE = Language(
     keywords=_KEYWORDS,
     files=_files,
     own_files={"Gradients.java": "gradients.jinja", "TfExtLibrary.java": "library.jinja"},
+    train=train.FILES,
     filters={
         "array": _array,
         "default": _default,
@@ -348,5 +350,7 @@ LANGUAGE = Language(
         "package": package,
         "method": _method,
         "safe_method": lambda word: names.safe(word, _KEYWORDS),
+        "train_default": train.default,
+        "train_parameter": train.parameter,
     },
 )

@@ -10,6 +10,7 @@ from tensorflow.core.framework import types_pb2
 from tensorflow_ext import _names as names
 from tensorflow_ext_codegen.language import Language, comment, float_digits, quoted, words
 from tensorflow_ext_codegen.op_interface import Argument, Attribute, Op
+from tensorflow_ext_codegen.rust import train
 
 # https://doc.rust-lang.org/reference/keywords.html, and names that the template uses.
 _KEYWORDS = words(
@@ -226,6 +227,7 @@ def uses(ops: Sequence[Op], kind: str) -> bool:
 LANGUAGE = Language(
     title="Rust",
     templates={".rs": "ops.jinja"},
+    train={".rs": "train.jinja"},
     keywords=_KEYWORDS,
     filters={
         "call": call,
@@ -242,6 +244,11 @@ LANGUAGE = Language(
         "rustdoc": rustdoc,
         "set_attribute": set_attribute,
         "signature": signature,
+        "train_default": train.default,
+        "train_given": train.given,
+        "train_member": train.member,
+        "train_parameter": train.parameter,
+        "train_said": train.said,
         "type_name": _type_name,
         "uses": uses,
     },

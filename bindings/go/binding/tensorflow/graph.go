@@ -24,18 +24,47 @@ func NewGraph() *Graph {
 	return graph
 }
 
+// GraphImportOptions say how ImportWithOptions adds nodes.
+type GraphImportOptions struct {
+	// Prefix goes before the names of the nodes.
+	Prefix string
+
+	inputs []inputMapping
+}
+
+type inputMapping struct {
+	name   string
+	index  int
+	tensor Output
+}
+
+// AddInputMapping lets the imported nodes read dst where they read output srcIndex of the node src.
+func (o *GraphImportOptions) AddInputMapping(src string, srcIndex int, dst Output) {
+	o.inputs = append(o.inputs, inputMapping{src, srcIndex, dst})
+}
+
 // Import adds the nodes of a serialized GraphDef, with the prefix before their names.
 func (g *Graph) Import(def []byte, prefix string) error {
+	return g.ImportWithOptions(def, GraphImportOptions{Prefix: prefix})
+}
+
+// ImportWithOptions adds the nodes of a serialized GraphDef.
+func (g *Graph) ImportWithOptions(def []byte, options GraphImportOptions) error {
 	defer runtime.KeepAlive(g)
-	options := C.TF_NewImportGraphDefOptions()
-	defer C.TF_DeleteImportGraphDefOptions(options)
-	cPrefix := C.CString(prefix)
-	defer C.free(unsafe.Pointer(cPrefix))
-	C.TF_ImportGraphDefOptionsSetPrefix(options, cPrefix)
+	cOptions := C.TF_NewImportGraphDefOptions()
+	defer C.TF_DeleteImportGraphDefOptions(cOptions)
+	prefix := C.CString(options.Prefix)
+	defer C.free(unsafe.Pointer(prefix))
+	C.TF_ImportGraphDefOptionsSetPrefix(cOptions, prefix)
+	for _, input := range options.inputs {
+		name := C.CString(input.name)
+		defer C.free(unsafe.Pointer(name))
+		C.TF_ImportGraphDefOptionsAddInputMapping(cOptions, name, C.int(input.index), input.tensor.c())
+	}
 	buffer := C.TF_NewBufferFromString(unsafe.Pointer(first(def)), C.size_t(len(def)))
 	defer C.TF_DeleteBuffer(buffer)
 	return check(func(status *C.TF_Status) {
-		C.TF_GraphImportGraphDef(g.c, buffer, options, status)
+		C.TF_GraphImportGraphDef(g.c, buffer, cOptions, status)
 	})
 }
 

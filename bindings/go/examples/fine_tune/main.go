@@ -22,6 +22,7 @@ import (
 	"strings"
 
 	"tensorflow-ext.test/go/tfext"
+	"tensorflow-ext.test/go/train"
 
 	tf "github.com/wamuir/graft/tensorflow"
 	"github.com/wamuir/graft/tensorflow/op"
@@ -36,7 +37,7 @@ type model struct {
 	copies         []*tf.Operation // run before the saver
 	filename, save tf.Output
 	labels, loss   tf.Output
-	updates        []*tf.Operation
+	training       *train.Training
 }
 
 // info is what the library reads from a SavedModel's protocol buffers.
@@ -178,29 +179,21 @@ func exampleShape(text string) ([]int64, error) {
 }
 
 // addTraining adds the loss, its gradients and the updates of the variables to the graph.
-func (m *model) addTraining(rate float32) error {
+func (m *model) addTraining(rate float64) error {
 	scope := op.NewScopeWithGraph(m.Graph).SubScope("fine_tune")
 	m.labels = op.Placeholder(scope, tf.Int32)
 	losses, _ := op.SparseSoftmaxCrossEntropyWithLogits(scope, m.logits, m.labels)
 	m.loss = op.Mean(scope, losses, op.Const(scope.SubScope("axis"), int32(0)))
-	gradients := op.Gradients(scope, []tf.Output{m.loss}, m.variables)
-	alpha := op.Const(scope.SubScope("rate"), rate)
-	// Variables change only after all gradients exist: the ops that compute them may read
-	// them.
-	var computed []*tf.Operation
-	for i, gradient := range gradients {
-		if gradient.Index < 0 {
-			return fmt.Errorf("the loss has no gradient by %s", m.variables[i].Op.Name())
-		}
-		computed = append(computed, gradient.Op)
+	graph, err := scope.Finalize()
+	if err != nil {
+		return err
 	}
-	after := scope.WithControlDependencies(computed...)
-	for i, gradient := range gradients {
-		// A scope gives the same name to two operations of a type, so each gets its own scope.
-		update := op.ResourceApplyGradientDescent(after.SubScope("update"), m.variables[i], alpha, gradient)
-		m.updates = append(m.updates, update)
+	sgd := train.NewSGD()
+	sgd.LearningRate = train.Rate(rate)
+	if m.training, err = train.Minimize(graph, m.loss, m.variables, sgd); err != nil {
+		return err
 	}
-	_, err := scope.Finalize()
+	_, err = m.Session.Run(nil, nil, []*tf.Operation{m.training.Initialize})
 	return err
 }
 
@@ -215,7 +208,7 @@ func (m *model) step(x, labels []byte, batch int64) (float32, error) {
 		return 0, err
 	}
 	feeds := map[tf.Output]*tf.Tensor{m.input: examples, m.labels: expected}
-	results, err := m.Session.Run(feeds, []tf.Output{m.loss}, m.updates)
+	results, err := m.Session.Run(feeds, []tf.Output{m.loss}, []*tf.Operation{m.training.Step})
 	if err != nil {
 		return 0, err
 	}
@@ -236,7 +229,7 @@ func (m *model) write(folder string) error {
 	return err
 }
 
-func fineTune(folder, data string, batch int64, rate float32) error {
+func fineTune(folder, data string, batch int64, rate float64) error {
 	if err := tfext.Load(); err != nil {
 		return err
 	}
@@ -278,9 +271,9 @@ func main() {
 	log.SetFlags(0)
 	if len(os.Args) == 5 {
 		batch, batchErr := strconv.ParseInt(os.Args[3], 10, 64)
-		rate, rateErr := strconv.ParseFloat(os.Args[4], 32)
+		rate, rateErr := strconv.ParseFloat(os.Args[4], 64)
 		if batchErr == nil && rateErr == nil && batch > 0 {
-			if err := fineTune(os.Args[1], os.Args[2], batch, float32(rate)); err != nil {
+			if err := fineTune(os.Args[1], os.Args[2], batch, rate); err != nil {
 				log.Fatalf("fine_tune: %v", err)
 			}
 			return

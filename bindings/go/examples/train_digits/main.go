@@ -20,6 +20,7 @@ import (
 	tf "github.com/wamuir/graft/tensorflow"
 	"github.com/wamuir/graft/tensorflow/op"
 	"tensorflow-ext.test/go/tfext"
+	"tensorflow-ext.test/go/train"
 	"tensorflow-ext.test/go/wire"
 )
 
@@ -60,7 +61,8 @@ func steps(tensor *tf.Tensor) ([]*tf.Tensor, error) {
 // network is the graph and what its session feeds, fetches and runs.
 type network struct {
 	x, label, domain, loss tf.Output
-	initializers, updates  []*tf.Operation
+	initializers           []*tf.Operation
+	weights                []tf.Output // the handles of the variables
 }
 
 // variable adds a variable with an initial value; it returns the handle and the value read.
@@ -82,17 +84,18 @@ func crossEntropy(scope *op.Scope, logits, labels tf.Output) tf.Output {
 	return op.Mean(scope, losses, op.Const(scope, int32(0)))
 }
 
-// build adds the network, its gradients and its updates to the scope's graph.
+// build adds the network to the scope's graph.
 func build(scope *op.Scope, data map[string]*tf.Tensor, settings []float64) *network {
 	n := &network{
 		x:      op.Placeholder(scope.SubScope("x"), tf.Double),
 		label:  op.Placeholder(scope.SubScope("label"), tf.Int32),
 		domain: op.Placeholder(scope.SubScope("domain"), tf.Int32),
 	}
-	rate, momentum, reverseScale := settings[0], settings[1], float32(settings[3])
-	handles, weights := make([]tf.Output, len(weightNames)), make([]tf.Output, len(weightNames))
-	for i, name := range weightNames {
-		handles[i], weights[i] = n.variable(scope, name, data[name])
+	reverseScale := float32(settings[3])
+	var weights []tf.Output
+	for _, name := range weightNames {
+		handle, value := n.variable(scope, name, data[name])
+		n.weights, weights = append(n.weights, handle), append(weights, value)
 	}
 
 	first := scope.SubScope("first")
@@ -109,38 +112,10 @@ func build(scope *op.Scope, data map[string]*tf.Tensor, settings []float64) *net
 	reversed := tfext.ReverseGradient(domains, features, tfext.ReverseGradientScale(reverseScale))
 	domainLogits := dense(domains, reversed, weights[6], weights[7])
 	n.loss = op.Add(scope, crossEntropy(labels, logits, n.label), crossEntropy(domains, domainLogits, n.domain))
-
-	gradients := op.Gradients(scope, []tf.Output{n.loss}, weights)
-	if scope.Err() != nil {
-		return nil // Finalize returns the error.
-	}
-	for i, name := range weightNames {
-		zeros, err := tf.ReadTensor(tf.Double, data[name].Shape(), zeroReader{})
-		if err != nil {
-			scope.UpdateErr(name, err)
-			return nil
-		}
-		velocity, _ := n.variable(scope, name+"_velocity", zeros)
-		// velocity = momentum * velocity - rate * gradient; weight += velocity.
-		update := scope.SubScope(name + "_update")
-		n.updates = append(n.updates, op.ResourceApplyKerasMomentum(update, handles[i], velocity,
-			op.Const(update.SubScope("rate"), rate), gradients[i],
-			op.Const(update.SubScope("momentum"), momentum)))
-	}
 	return n
 }
 
-// zeroReader reads an endless stream of zeros.
-type zeroReader struct{}
-
-func (zeroReader) Read(content []byte) (int, error) {
-	for i := range content {
-		content[i] = 0
-	}
-	return len(content), nil
-}
-
-func train(library, folder string) error {
+func run(library, folder string) error {
 	if _, err := tf.LoadLibrary(library); err != nil {
 		return err
 	}
@@ -170,19 +145,25 @@ func train(library, folder string) error {
 	if err != nil {
 		return err
 	}
+	sgd := train.NewSGD()
+	sgd.LearningRate, sgd.Momentum = train.Rate(settings[0]), settings[1]
+	training, err := train.Minimize(graph, n.loss, n.weights, sgd)
+	if err != nil {
+		return err
+	}
 	session, err := tf.NewSession(graph, nil)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
-	if _, err := session.Run(nil, nil, n.initializers); err != nil {
+	if _, err := session.Run(nil, nil, append(n.initializers, training.Initialize)); err != nil {
 		return err
 	}
 	for i := range batches["x"] {
 		feeds := map[tf.Output]*tf.Tensor{
 			n.x: batches["x"][i], n.label: batches["label"][i], n.domain: batches["domain"][i],
 		}
-		losses, err := session.Run(feeds, []tf.Output{n.loss}, n.updates)
+		losses, err := session.Run(feeds, []tf.Output{n.loss}, []*tf.Operation{training.Step})
 		if err != nil {
 			return err
 		}
@@ -197,7 +178,7 @@ func main() {
 		log.Print("usage: train_digits LIBRARY FOLDER")
 		os.Exit(2)
 	}
-	if err := train(os.Args[1], os.Args[2]); err != nil {
+	if err := run(os.Args[1], os.Args[2]); err != nil {
 		log.Fatalf("train_digits: %v", err)
 	}
 }

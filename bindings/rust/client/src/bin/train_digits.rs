@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Trains the network of examples/digits in Rust. A scope builds the graph and `add_gradients`
-//! differentiates it. Python prepares the data; none of its gradients are used.
+//! Trains the network of examples/digits in Rust. A scope builds the graph, and `minimize`
+//! adds the gradients and updates. Python prepares the data; none of its gradients are used.
 //!
 //!   train_digits LIBRARY FOLDER
 //!
@@ -20,9 +20,10 @@ use std::process::ExitCode;
 use clients::protocol::{self, Content, Values};
 use clients::tensorflow_ext::{ReverseGradient, relu, round_straight_through};
 use clients::tensors;
+use clients::train::{SGD, minimize};
 use tensorflow::{
-    Code, DataType, Library, Operation, Output, Result, Scope, Session, SessionOptions,
-    SessionRunArgs, Shape, Tensor, TensorType, ops,
+    DataType, Library, Operation, Output, Result, Scope, Session, SessionOptions, SessionRunArgs,
+    Shape, Tensor, TensorType, ops,
 };
 
 const WEIGHTS: [&str; 8] = ["w1", "b1", "w2", "b2", "w3", "b3", "w4", "b4"];
@@ -79,7 +80,7 @@ struct Variable {
 struct Network {
     scope: Scope,
     initializers: Vec<Operation>,
-    updates: Vec<Operation>,
+    step: Operation,
     x: Operation,
     label: Operation,
     domain: Operation,
@@ -152,31 +153,15 @@ impl Network {
             scope,
         )?;
 
-        let xs: Vec<Output> = weights.iter().map(|weight| weight.value.clone()).collect();
-        let loss_output = [loss.clone().into()];
-        let gradients = scope
-            .graph_mut()
-            .add_gradients(None, &loss_output, &xs, None)?;
-        let mut updates = Vec::new();
-        for (name, (weight, gradient)) in WEIGHTS.iter().zip(weights.iter().zip(gradients)) {
-            let missing = || tensors::error(Code::Internal, format!("no gradient by {name}"));
-            let zeros = Tensor::new(&data.0[*name].shape);
-            let velocity = variable(&format!("{name}_velocity"), zeros, scope)?;
-            // velocity = momentum * velocity - rate * gradient; weight += velocity.
-            updates.push(ops::resource_apply_keras_momentum(
-                weight.handle.clone(),
-                velocity.handle,
-                ops::constant(rate, scope)?,
-                gradient.ok_or_else(missing)?,
-                ops::constant(momentum, scope)?,
-                scope,
-            )?);
-        }
+        let handles: Vec<Output> = weights.iter().map(|w| w.handle.clone().into()).collect();
+        let sgd = SGD::new().learning_rate(rate).momentum(momentum);
+        let training = minimize(&mut scope.graph_mut(), loss.clone(), &handles, &sgd)?;
+        initializers.push(training.initialize);
         let scope = scope.new_sub_scope("");
         Ok(Network {
             scope,
             initializers,
-            updates,
+            step: training.step,
             x,
             label,
             domain,
@@ -194,9 +179,7 @@ impl Network {
             args.add_feed(&self.x, 0, &x);
             args.add_feed(&self.label, 0, &label);
             args.add_feed(&self.domain, 0, &domain);
-            self.updates
-                .iter()
-                .for_each(|update| args.add_target(update));
+            args.add_target(&self.step);
             let loss = args.request_fetch(&self.loss, 0);
             session.run(&mut args)?;
             println!("{}", args.fetch::<f64>(loss)?[0]);

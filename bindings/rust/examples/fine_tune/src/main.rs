@@ -12,6 +12,8 @@
 
 /// `python -m tensorflow_ext wrappers --rust --write src/tensorflow_ext.rs`
 mod tensorflow_ext;
+/// `python -m tensorflow_ext wrappers --rust --train --write src/train.rs`
+mod train;
 
 use std::error::Error;
 use std::num::NonZero;
@@ -161,11 +163,11 @@ impl Model {
 struct Step {
     labels: Operation,
     loss: Operation,
-    updates: Vec<Operation>,
+    training: train::Training,
 }
 
 /// Adds the mean cross-entropy, its gradients, and a step of gradient descent.
-fn add_step(model: &Model, rate: f32, scope: &mut Scope) -> Result<Step> {
+fn add_step(model: &Model, rate: f64, scope: &mut Scope) -> Result<Step> {
     let labels = ops::Placeholder::new()
         .dtype(DataType::Int32)
         .build(scope)?;
@@ -173,28 +175,12 @@ fn add_step(model: &Model, rate: f32, scope: &mut Scope) -> Result<Step> {
         ops::sparse_softmax_cross_entropy_with_logits(model.logits.clone(), labels.clone(), scope)?;
     let axis = ops::constant(0, scope)?;
     let loss = ops::mean(losses, axis, scope)?;
-    let (ys, variables) = ([loss.clone().into()], &model.variables);
-    let gradients = scope
-        .graph_mut()
-        .add_gradients(None, &ys, variables, None)?;
-    let gradients: Option<Vec<Output>> = gradients.into_iter().collect();
-    let gradients = gradients.ok_or("a trainable variable that the logits do not depend on")?;
-
-    // Variables change only after all gradients exist, because the ops that compute them
-    // may still read the variables.
-    let computed: Vec<Operation> = gradients.iter().map(|dy| dy.operation.clone()).collect();
-    let rate = ops::constant(rate, scope)?;
-    let after = &mut scope.with_control_dependencies(&computed);
-    let mut updates = Vec::new();
-    for (variable, gradient) in variables.iter().zip(gradients) {
-        let rate = rate.clone();
-        let update = ops::resource_apply_gradient_descent(variable.clone(), rate, gradient, after)?;
-        updates.push(update);
-    }
+    let sgd = train::SGD::new().learning_rate(rate);
+    let training = train::minimize(&mut scope.graph_mut(), loss.clone(), &model.variables, &sgd)?;
     Ok(Step {
         labels,
         loss,
-        updates,
+        training,
     })
 }
 
@@ -234,6 +220,9 @@ fn fine_tune(folder: &str, data: &Path, batch: &str, rate: &str) -> Result<()> {
     model.inline_calls(&mut root.graph_mut())?;
     let scope = &mut root.new_sub_scope("fine_tune");
     let step = add_step(&model, rate, scope)?;
+    let mut args = SessionRunArgs::new();
+    args.add_target(&step.training.initialize);
+    session.run(&mut args)?;
 
     let x = read(&data.join("x"), f32::from_le_bytes)?;
     let labels = read(&data.join("labels"), i32::from_le_bytes)?;
@@ -254,9 +243,7 @@ fn fine_tune(folder: &str, data: &Path, batch: &str, rate: &str) -> Result<()> {
         let mut args = SessionRunArgs::new();
         args.add_feed(&model.input.operation, model.input.index, &x);
         args.add_feed(&step.labels, 0, &labels);
-        step.updates
-            .iter()
-            .for_each(|update| args.add_target(update));
+        args.add_target(&step.training.step);
         let loss = args.request_fetch(&step.loss, 0);
         session.run(&mut args)?;
         println!("{}", args.fetch::<f32>(loss)?[0]);

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Filters for the templates of optimizers."""
+
+from tensorflow_ext_codegen import optimizers
+from tensorflow_ext_codegen.optimizers import Field
+
+_TYPES = {
+    optimizers.RATE: "LearningRate",
+    optimizers.NUMBER: "double",
+    optimizers.OPTIONAL_NUMBER: "std::optional<double>",
+    optimizers.OPTIONAL_COUNT: "std::optional<int64_t>",
+    optimizers.FLAG: "bool",
+    optimizers.OPTIONAL_NAME: "std::optional<std::string>",
+    optimizers.NUMBERS: "std::vector<double>",
+}
+
+
+def member(field: Field) -> str:
+    """The declaration of a member; one without a default is empty until it is set."""
+    kept = _TYPES[field.kind]
+    if field.default is optimizers.REQUIRED:
+        kept = kept if field.kind == optimizers.NUMBERS else f"std::optional<{kept}>"
+        return f"{kept} {field.name}"
+    if field.default is None:
+        return f"{kept} {field.name}"
+    value = str(field.default).lower()  # Python's False and 1e-07 are C++'s false and 1e-07.
+    return f"{kept} {field.name} = {value}"

@@ -132,7 +132,7 @@ def squared_in_loop(x: tf.Tensor) -> tf.Tensor:
 def test_second_order_through_kept_tensors(
     context: Context, body: Callable[[tf.Tensor], tf.Tensor], keeps_y: bool
 ) -> None:
-    """y is x to the 4th power times draws. The op also returns draws and squares for its gradient."""
+    """y is x to the 4th power times draws. The op also returns what its gradient takes."""
     x, one = context.tensor(X), context.tensor(np.ones(3))
     name = added(context, body, SPEC)
     second, first = Tape(context, x), Tape(context, x)

@@ -114,5 +114,5 @@ CORE_SECONDS = {
     "//tests/wrappers:all_ops_test": 5,
     "//tests/wrappers:command_test": 6,
     "//tests/wrappers:functions_test": 20,
-    "//tests/wrappers:optimizers_test": 5,
+    "//tests/wrappers:optimizers_test": 9,
 }

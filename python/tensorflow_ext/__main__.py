@@ -6,7 +6,7 @@ import sys
 
 import tensorflow as tf
 
-from tensorflow_ext import _saved_model
+from tensorflow_ext import _add_training, _saved_model
 from tensorflow_ext._explain import _command as _explain_command
 from tensorflow_ext.testing._op import _command
 from tensorflow_ext_codegen import config as _config
@@ -60,6 +60,15 @@ def main(given: list[str] | None = None) -> int:
     )
     _saved_model.add_arguments(prepare)
     prepare.set_defaults(run=_saved_model.run, error=tf.errors.OpError)
+    training = commands.add_parser(
+        "add-training",
+        help="write a SavedModel that trains itself, without this library",
+        description="Writes a copy of a SavedModel with the signatures gradients, train_step, "
+        "evaluate, save and restore, made of TensorFlow's own ops. A program in any language then "
+        "trains it by running signatures.",
+    )
+    _add_training.add_arguments(training)
+    training.set_defaults(run=_add_training.run, error=_add_training.AddTrainingError)
     arguments = parser.parse_args(given)
     try:
         arguments.run(arguments)

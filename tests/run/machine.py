@@ -54,7 +54,7 @@ for option; do [[ $option != --symlink_prefix=* ]] || prefix=${option#*=}; done
 mkdir -p ${prefix}bin/tensorflow_ext/{cc,loader,op_library}
 install -D /dev/null ${prefix}bin/python/tensorflow_ext/ops/_modules.py
 cd ${prefix}bin/tensorflow_ext
-touch loader/libtensorflow_ext_loader.so cc/ops.{cc,h}
+touch loader/libtensorflow_ext_loader.so cc/ops.{cc,h} optimizers.h
 touch op_library/libtensorflow_ext_{formula,kernels}.a
 echo "built into ${prefix}bin" >libtensorflow_ext.so
 """

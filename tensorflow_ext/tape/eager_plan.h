@@ -79,10 +79,10 @@ struct EagerPlan {
 // `orders`: how often the op may be differentiated. In an asynchronous context the shapes of inputs
 // are not waited for.
 //
-// Plans are kept for each op with its attributes and device, the shapes of inputs, and the values
-// of small integer inputs. If an op meets too many different ones, its plan computes them at run
-// time instead. Thread-safe. Errors: kNotFound, the op has no gradient; otherwise those of its
-// gradient.
+// Plans are kept. Each belongs to an op, its attributes, its device, the shapes of its inputs and
+// the values of its small integer inputs. An op that meets too many different values gets one plan,
+// which computes them at run time. Thread-safe. Errors: kNotFound, the op has no gradient;
+// otherwise those of its gradient.
 absl::StatusOr<std::shared_ptr<const EagerPlan>> FindEagerPlan(tensorflow::EagerOperation* op,
                                                                const std::vector<bool>& wanted,
                                                                int orders);

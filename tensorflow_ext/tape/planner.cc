@@ -258,8 +258,8 @@ class Planner {
     return absl::OkStatus();
   }
 
-  // Adds nodes for the rows of a gradient that is zero in all others; nothing if it is dense. Calls
-  // of functions count as dense.
+  // Adds nodes for the rows of a gradient that is zero in all others; nothing if it is dense. The
+  // gradient that a call gives is taken as dense.
   absl::StatusOr<std::optional<Rows>> AddRows(const OutputTensor& gradient) {
     TF_ASSIGN_OR_RETURN(const Terms terms, FindTerms(gradient, [](const OutputTensor& result) {
                           Terms dense;

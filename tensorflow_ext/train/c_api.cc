@@ -4,7 +4,6 @@
 
 #include "tensorflow_ext/gradient/c_api.h"
 
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -60,14 +59,9 @@ absl::Status ApplyGradientsOfGraph(TF_Graph* graph, const TF_Output* gradients,
   for (int k = 0; k < n; ++k) {
     tensors.push_back(gradients[k].oper == nullptr ? tensorflow::OutputTensor() : *next++);
   }
-  const std::lock_guard<std::mutex> only(OneRewriteAtATime());
-  TrainingStep made;
-  {
-    tensorflow::mutex_lock lock(graph->mu);
-    TF_ASSIGN_OR_RETURN(made,
-                        ApplyGradients(graph->graph, tensors, handles, optimizer, loss_scale));
-  }
-  TF_RETURN_IF_ERROR(ImportNodes(graph, made.nodes));
+  TF_ASSIGN_OR_RETURN(const TrainingStep made, AddNodes(graph, [&](const auto& nodes) {
+                        return ApplyGradients(nodes, tensors, handles, optimizer, loss_scale);
+                      }));
   const bool has_rate = made.has_learning_rate;
   TF_ASSIGN_OR_RETURN(const auto added,
                       FindTensors(graph, {made.step + ":0", made.initialize + ":0", made.state[0],
@@ -129,13 +123,9 @@ absl::Status Minimize(TF_Graph* graph, TF_Output loss, const TF_Output* variable
 
 absl::Status Add(TF_Graph* graph, const NewVariable& variable, TF_Output* handle,
                  TF_Operation** initialize) {
-  const std::lock_guard<std::mutex> only(OneRewriteAtATime());
-  NewVariables made;
-  {
-    tensorflow::mutex_lock lock(graph->mu);
-    TF_ASSIGN_OR_RETURN(made, MakeVariables(graph->graph, {variable}));
-  }
-  TF_RETURN_IF_ERROR(ImportNodes(graph, made.nodes));
+  TF_ASSIGN_OR_RETURN(const NewVariables made, AddNodes(graph, [&](const auto& nodes) {
+                        return MakeVariables(nodes, {variable});
+                      }));
   TF_ASSIGN_OR_RETURN(const auto added,
                       FindTensors(graph, {made.handles[0], made.initialize + ":0"}));
   *handle = added[0];
@@ -146,13 +136,9 @@ absl::Status Add(TF_Graph* graph, const NewVariable& variable, TF_Output* handle
 absl::Status Add(TF_Graph* graph, const TF_Output* variables, int n, const char* names,
                  TfExt_Saver* saver) {
   TF_ASSIGN_OR_RETURN(const auto handles, OutputTensors(graph, "variables", variables, n));
-  const std::lock_guard<std::mutex> only(OneRewriteAtATime());
-  Saver made;
-  {
-    tensorflow::mutex_lock lock(graph->mu);
-    TF_ASSIGN_OR_RETURN(made, MakeSaver(graph->graph, handles, Lines(names)));
-  }
-  TF_RETURN_IF_ERROR(ImportNodes(graph, made.nodes));
+  TF_ASSIGN_OR_RETURN(const Saver made, AddNodes(graph, [&](const auto& nodes) {
+                        return MakeSaver(nodes, handles, Lines(names));
+                      }));
   TF_ASSIGN_OR_RETURN(const auto added, FindTensors(graph, {made.prefix + ":0", made.save + ":0",
                                                             made.restore + ":0"}));
   *saver = {added[0], added[1].oper, added[2].oper};

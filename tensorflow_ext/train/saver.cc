@@ -119,9 +119,8 @@ absl::StatusOr<Saver> MakeSaver(const Graph& graph, const std::vector<OutputTens
                 {saver.prefix, nodes.Constant(scoped("names"), Strings(keys)), whole});
   NewNodes::Set(read, "dtypes", types);
   std::vector<std::string> assigns;
-  NodeDef* save = nullptr;
   keys.push_back(kObjectGraph);
-  save =
+  NodeDef* const save =
       nodes.Add(scoped("write"), "SaveV2",
                 {saver.prefix, nodes.Constant(scoped("keys"), Strings(keys)),
                  nodes.Constant(scoped("whole"), Strings(std::vector<std::string>(keys.size())))});

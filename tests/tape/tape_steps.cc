@@ -9,8 +9,8 @@
 // persistent tape, which lives for a fifth of the steps, for two gradients; makes tapes that it
 // drops; and records on tapes that all threads share. Each gradient is compared with its formula.
 //
-// OP: an op that each step also runs and differentiates, with the derivative 1 at 1. An attribute
-// of LeakyRelu changes in every step. With "asynchronous", the context only enqueues ops.
+// OP: an op whose derivative at 1 is 1. Each step runs it, too, and differentiates it. If it is
+// LeakyRelu, its alpha changes in every step. With "asynchronous", the context only enqueues ops.
 //
 // Prints the process's memory, in KiB, before the first step and after each tenth of them. Exit
 // status: 0; 1, a gradient is wrong or an op fails; 2, wrong arguments.

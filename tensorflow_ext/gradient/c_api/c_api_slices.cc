@@ -3,7 +3,6 @@
 // The functions of c_api.h that turn gradients into slices.
 
 #include <algorithm>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -29,13 +28,9 @@ absl::Status SliceGradientsOfGraph(TF_Graph* graph, const TF_Output* gradients, 
   }
   TF_ASSIGN_OR_RETURN(const auto tensors,
                       OutputTensors(graph, "gradients", existing.data(), existing.size()));
-  const std::lock_guard<std::mutex> only(OneRewriteAtATime());
-  SlicedGradients sliced;
-  {
-    tensorflow::mutex_lock lock(graph->mu);
-    TF_ASSIGN_OR_RETURN(sliced, SliceGradients(graph->graph, tensors, sum_repeated));
-  }
-  TF_RETURN_IF_ERROR(ImportNodes(graph, sliced.nodes));
+  TF_ASSIGN_OR_RETURN(const SlicedGradients sliced, AddNodes(graph, [&](const auto& nodes) {
+                        return SliceGradients(nodes, tensors, sum_repeated);
+                      }));
   const TF_Output none = {nullptr, 0};
   std::vector<TF_Output> all_dense;
   std::vector<TfExt_Slices> all_slices;

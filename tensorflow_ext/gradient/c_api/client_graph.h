@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tensorflow/c/c_api.h"
+#include "tensorflow/c/c_api_internal.h"
 #include "tensorflow/core/framework/graph.pb.h"
 #include "tensorflow/core/graph/graph.h"
 
@@ -27,6 +28,20 @@ std::mutex& OneRewriteAtATime();
 
 // Adds nodes whose inputs may be existing nodes of the graph, and functions.
 absl::Status ImportNodes(TF_Graph* graph, const tensorflow::GraphDef& nodes);
+
+// Calls `make` with the graph, and adds the `nodes` of its result, an absl::StatusOr, which it
+// returns.
+template <typename Make>
+auto AddNodes(TF_Graph* graph, const Make& make) -> decltype(make(graph->graph)) {
+  const std::lock_guard<std::mutex> only(OneRewriteAtATime());
+  auto made = [&] {
+    tensorflow::mutex_lock lock(graph->mu);
+    return make(graph->graph);
+  }();
+  TF_RETURN_IF_ERROR(made.status());
+  TF_RETURN_IF_ERROR(ImportNodes(graph, made->nodes));
+  return made;
+}
 
 // The tensors "node:index" of the graph.
 absl::StatusOr<std::vector<TF_Output>> FindTensors(TF_Graph* graph,

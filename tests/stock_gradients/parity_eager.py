@@ -64,7 +64,7 @@ def new_client() -> Client:
 def _saved_model(
     client: Client, task: dict[str, Any], inlined: bool
 ) -> tuple[EagerGraph, list[str]]:
-    """The nodes of a SavedModel and of the task, with restored variables, and the outputs."""
+    """The nodes of an initialized SavedModel and of the task, and the outputs."""
     folder, ys = pathlib.Path(task["saved_model"]), task["ys"]
     loaded = client.load_saved_model(folder)
     loaded.add(task["graph"])
@@ -72,9 +72,12 @@ def _saved_model(
         ys = GraphApi(str(client._library)).inline_calls(loaded, ys)
     graph = EagerGraph(Context(client), graph_pb2.GraphDef.FromString(loaded.graph_def()))
     saved = saved_model_pb2.SavedModel.FromString((folder / "saved_model.pb").read_bytes())
-    saver = saved.meta_graphs[0].saver_def
+    (meta_graph,) = saved.meta_graphs
+    saver, signatures = meta_graph.saver_def, meta_graph.signature_def
     prefix = graph.context.tensor(np.array(str(folder / "variables" / "variables"), object))
     graph.run([saver.restore_op_name], {saver.filename_tensor_name: prefix})
+    # It fills tables.
+    graph.run([op.name for op in signatures["__saved_model_init_op"].outputs.values()], {})
     return graph, ys
 
 

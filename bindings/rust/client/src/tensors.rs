@@ -94,10 +94,7 @@ fn type_of(values: &Values) -> DataType {
 }
 
 /// The tensor of these values, which are no strings, in eager mode.
-pub fn handle<'a>(
-    context: &'a eager::Context,
-    values: &Values,
-) -> Result<eager::TensorHandle<'a>> {
+pub fn handle<'a>(context: &'a eager::Context, values: &Values) -> Result<eager::TensorHandle<'a>> {
     match &values.content {
         Content::Plain(bytes) => {
             for_plain_type!(type_of(values), handle_plain(context, &values.shape, bytes))

@@ -299,7 +299,8 @@ fn serve(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
             "eager" => {
                 let op = EagerOp::read(input)?;
                 answer(output, op.run(), |output, results| {
-                    let write = |tensors: &Vec<_>| wire::write_list(output, tensors, wire::write_tensor);
+                    let write =
+                        |tensors: &Vec<_>| wire::write_list(output, tensors, wire::write_tensor);
                     results.iter().try_for_each(write)
                 })?;
             }

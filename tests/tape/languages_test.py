@@ -34,6 +34,7 @@ _TENSORS = {
     "list": [_X, _W],
     "unconnected": [_ZEROS],
     "upstream": [2 * _X * _W + _W * _X],
+    "same": [_X, _X],
     "persistent_1": [2 * _X],
     "persistent_2": [3 * _X**2],
     "second_order": [6 * _X],

@@ -78,6 +78,13 @@ impl<'a> Use<'a> {
             &tape.gradients(&[&y[0], &y[1]], &[&self.x], &dy)?,
         )?;
 
+        let tape = self.tape()?;
+        tape.watch(&self.x)?;
+        tape.watch(&self.w)?;
+        let y = raw_ops::add(self.context, &self.x, &self.w)?;
+        let both = [&self.x, &self.w];
+        print("same", &tape.gradients(&[&y], &both, &[&self.x])?)?;
+
         let tape = self.persistent()?;
         tape.watch(&self.x)?;
         let y = self.square(&self.x)?;

@@ -86,9 +86,15 @@ def _forward(model: Any, name: str | None) -> Any:
     if taken:
         raise AddTrainingError(f"the model already has the signatures {taken}")
     forward = model.signatures[wanted]
-    if not forward.trainable_variables:
+    if not _trainable(model, forward):
         raise AddTrainingError(f"signature: '{wanted}' reads no trainable variable")
     return forward
+
+
+def _trainable(model: Any, forward: Any) -> list[Any]:
+    """Keras lists what layers with trainable=False have, which tf.Variable does not know."""
+    frozen = {id(variable) for variable in getattr(model, "non_trainable_variables", [])}
+    return [variable for variable in forward.trainable_variables if id(variable) not in frozen]
 
 
 def _check_ops(forward: Any) -> None:
@@ -163,7 +169,7 @@ class _Module(tf.Module):
         self.model = model
         self._forward = forward
         self._loss, labels = loss
-        self._trained = list(forward.trainable_variables)
+        self._trained = _trainable(model, forward)
         made = _made(optimizer, learning_rate)
         made.build(self._trained)
         # Keras' own objects would be saved with copies of their variables.

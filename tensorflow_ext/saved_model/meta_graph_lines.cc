@@ -216,10 +216,27 @@ class Describer {
     return absl::OkStatus();
   }
 
+  // The variables of Keras layers with trainable=False, which TensorFlow's own mark does not know:
+  // the elements of a list of the saved model, its first object.
+  std::set<int> FrozenByKeras() const {
+    const tensorflow::SavedObjectGraph& objects = meta_graph_.object_graph_def();
+    const auto children = [&objects](int id) -> decltype(objects.nodes(0).children()) {
+      return id < objects.nodes_size() ? objects.nodes(id).children()
+                                       : tensorflow::SavedObject::default_instance().children();
+    };
+    std::set<int> frozen;
+    for (const auto& child : children(0)) {
+      if (child.local_name() != "non_trainable_variables") continue;
+      for (const auto& variable : children(child.node_id())) frozen.insert(variable.node_id());
+    }
+    return frozen;
+  }
+
   // Finds the trainable variables. TensorFlow 2 marks saved objects; the last inputs of a call are
   // the objects that its function captured. TensorFlow 1 marks names.
   void ReadTrainable() {
     const tensorflow::SavedObjectGraph& objects = meta_graph_.object_graph_def();
+    const std::set<int> frozen = FrozenByKeras();
     for (const NodeDef& node : meta_graph_.graph_def().node()) {
       auto attribute = node.attr().find("f");
       if (attribute == node.attr().end()) continue;
@@ -234,7 +251,8 @@ class Describer {
         }
         const tensorflow::SavedObject& object = objects.nodes(captured[i]);
         if (!object.has_variable()) continue;
-        trainable_[NodeOf(node.input(input))] = object.variable().trainable();
+        trainable_[NodeOf(node.input(input))] =
+            object.variable().trainable() && frozen.count(captured[i]) == 0;
       }
     }
     for (const char* name : {"variables", "trainable_variables"}) {

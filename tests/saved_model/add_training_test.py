@@ -27,6 +27,7 @@ def network() -> Any:
             keras.Input([5], name="x"),
             keras.layers.Dense(4, activation="tanh"),
             keras.layers.BatchNormalization(),
+            keras.layers.Dense(4, trainable=False),
             keras.layers.Dense(3),
         ]
     )

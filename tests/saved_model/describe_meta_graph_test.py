@@ -86,7 +86,8 @@ def test_module(module: meta_graph_pb2.MetaGraphDef) -> None:
 
 def test_keras_says_which_variables_are_fixed(tmp_path: pathlib.Path) -> None:
     norm = keras.layers.BatchNormalization(name="norm")
-    model = keras.Sequential([keras.Input((4,)), norm, keras.layers.Dense(3, name="named")])
+    frozen = keras.layers.Dense(3, use_bias=False, name="frozen", trainable=False)
+    model = keras.Sequential([keras.Input((4,)), norm, keras.layers.Dense(3, name="named"), frozen])
     model.export(tmp_path, verbose=False)
     lines = describe(read(tmp_path))
     variables = {
@@ -101,6 +102,7 @@ def test_keras_says_which_variables_are_fixed(tmp_path: pathlib.Path) -> None:
         "norm/moving_variance": ["[4]", "fixed"],
         "named/kernel": ["[4,3]", "trainable"],
         "named/bias": ["[3]", "trainable"],
+        "frozen/kernel": ["[3,3]", "fixed"],
     }
     nodes = {node.name: node for node in read(tmp_path).graph_def.node}
     copied = {

@@ -92,9 +92,13 @@ def _forward(model: Any, name: str | None) -> Any:
 
 
 def _trainable(model: Any, forward: Any) -> list[Any]:
-    """Keras lists what layers with trainable=False have, which tf.Variable does not know."""
-    frozen = {id(variable) for variable in getattr(model, "non_trainable_variables", [])}
-    return [variable for variable in forward.trainable_variables if id(variable) not in frozen]
+    """Keras lists what it trains: tf.Variable does not know of layers with trainable=False."""
+    found = list(forward.trainable_variables)
+    if not (hasattr(model, "variables") and hasattr(model, "trainable_variables")):
+        return found
+    trained = {id(variable) for variable in model.trainable_variables}
+    frozen = {id(variable) for variable in model.variables} - trained
+    return [variable for variable in found if id(variable) not in frozen]
 
 
 def _check_ops(forward: Any) -> None:

@@ -2,7 +2,10 @@
 
 #include "tensorflow_ext/saved_model/meta_graph_lines.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -217,17 +220,26 @@ class Describer {
   }
 
   // The variables of Keras layers with trainable=False, which TensorFlow's own mark does not know:
-  // the elements of a list of the saved model, its first object.
+  // a Keras object has lists of all its variables and of those that it trains.
   std::set<int> FrozenByKeras() const {
-    const tensorflow::SavedObjectGraph& objects = meta_graph_.object_graph_def();
-    const auto children = [&objects](int id) -> decltype(objects.nodes(0).children()) {
-      return id < objects.nodes_size() ? objects.nodes(id).children()
-                                       : tensorflow::SavedObject::default_instance().children();
-    };
+    const auto& objects = meta_graph_.object_graph_def().nodes();
     std::set<int> frozen;
-    for (const auto& child : children(0)) {
-      if (child.local_name() != "non_trainable_variables") continue;
-      for (const auto& variable : children(child.node_id())) frozen.insert(variable.node_id());
+    for (const tensorflow::SavedObject& object : objects) {
+      const auto list = [&object, &objects](absl::string_view name) {
+        std::optional<std::set<int>> members;
+        for (const auto& child : object.children()) {
+          if (child.local_name() != name || child.node_id() >= objects.size()) continue;
+          members.emplace();
+          for (const auto& member : objects[child.node_id()].children()) {
+            members->insert(member.node_id());
+          }
+        }
+        return members;
+      };
+      const auto all = list("variables"), trained = list("trainable_variables");
+      if (!all || !trained) continue;
+      std::set_difference(all->begin(), all->end(), trained->begin(), trained->end(),
+                          std::inserter(frozen, frozen.end()));
     }
     return frozen;
   }

@@ -5,6 +5,7 @@ import datetime
 import uuid
 from collections.abc import Sequence
 
+import make_wheel
 import notices
 from cyclonedx.model import HashAlgorithm, HashType
 from cyclonedx.model.bom import Bom
@@ -60,10 +61,12 @@ def write(release: Release, packages: Sequence[Package], minors: Sequence[str]) 
     compiled += [
         _component(f"pkg:generic/{name}", licence="Apache-2.0") for name in ("abseil-cpp", "xla")
     ]
-    compiled += [
+    if any(make_wheel.has_gpu_kernels(release.root, minor) for minor in minors):
+        compiled.append(_component("pkg:generic/cuda-runtime"))
+    headers = [
         _component(f"pkg:generic/tensorflow@{minor}", licence="Apache-2.0") for minor in minors
     ]
-    components = {str(component.bom_ref): component for component in compiled}
+    components = {str(component.bom_ref): component for component in compiled + headers}
     for package in packages:
         components[package.purl] = _component(package.purl, package, "Apache-2.0")
         for purl in package.needs:
@@ -72,8 +75,10 @@ def write(release: Release, packages: Sequence[Package], minors: Sequence[str]) 
     bom.register_dependency(whole, [components[package.purl] for package in packages])
     for package in packages:
         needs = [components[purl] for purl in package.needs]
-        has_library = package.file.suffix in (".whl", ".jar")
-        bom.register_dependency(components[package.purl], needs + (compiled if has_library else []))
+        # The jar has the library for the last TensorFlow alone.
+        contains = {".whl": compiled + headers, ".jar": compiled + headers[-1:]}
+        needs += contains.get(package.file.suffix, [])
+        bom.register_dependency(components[package.purl], needs)
     text = make_outputter(bom, OutputFormat.JSON, _FORMAT).output_as_string(indent=1)
     refused = JsonStrictValidator(_FORMAT).validate_str(text)
     if refused is not None:

@@ -17,7 +17,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 
-from release import bill_of_materials, checks, packages
+from release import checks, packages
 from release.checks import NotChecked, Place
 from release.packages import Package, Release, ReleaseError, run
 
@@ -25,7 +25,7 @@ _ROOT = pathlib.Path(__file__).resolve().parents[2]
 PASSED, FAILED, NOT_CHECKED = "passed", "failed", "not checked"
 
 
-def _is_clean(root: pathlib.Path) -> None:
+def check_clean(root: pathlib.Path) -> None:
     """Raises a ReleaseError if the packages would not be those of a commit."""
     changed = run("git", "status", "--porcelain", cwd=root).decode().splitlines()
     if changed:
@@ -69,6 +69,8 @@ def _show(root: pathlib.Path, *arguments: str) -> None:
 
 def pack(release: Release, minors: Sequence[str], cuda: str) -> dict[str, str]:
     """Writes the packages; returns the reasons why some are not made."""
+    from release import bill_of_materials  # Its packages are those of requirements/release.txt.
+
     shutil.rmtree(release.out, ignore_errors=True)
     wheel = ["--tf", ",".join(minors), f"--cuda={cuda}", "--out", str(release.out)]
     _show(release.root, "wheel", *wheel)
@@ -141,7 +143,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     options = parser.parse_args(arguments)
     try:
-        _is_clean(_ROOT)
+        check_clean(_ROOT)
         release = Release(_ROOT, _ROOT / "out" / "release", _commit_time(_ROOT))
         reasons = pack(release, options.tf.split(","), options.cuda)
     except ReleaseError as error:

@@ -71,9 +71,11 @@ def pack(release: Release, minors: Sequence[str], cuda: str) -> dict[str, str]:
     """Writes the packages; returns the reasons why some are not made."""
     from release import bill_of_materials  # Its packages are those of requirements/release.txt.
 
-    shutil.rmtree(release.out, ignore_errors=True)
-    wheel = ["--tf", ",".join(minors), f"--cuda={cuda}", "--out", str(release.out)]
-    _show(release.root, "wheel", *wheel)
+    with tempfile.TemporaryDirectory() as temporary:
+        wheel = ["--tf", ",".join(minors), f"--cuda={cuda}", "--out", temporary]
+        _show(release.root, "wheel", *wheel)
+        shutil.rmtree(release.out, ignore_errors=True)
+        shutil.copytree(temporary, release.out)
     makers: dict[str, Callable[[], Package]] = {
         "wheel": lambda: packages.wheel(release),
         "sdist": lambda: packages.sdist(release),
@@ -131,10 +133,11 @@ def summary(results: Mapping[str, tuple[str, str]], allow_unchecked: bool) -> tu
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="./run release",
+        usage="./run release [--tf VERSION,...] [--cuda=auto|yes|no] [--allow-unchecked]",
         description=__doc__.partition("\n\n")[2],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--tf", required=True, help="versions, as for ./run wheel")
+    parser.add_argument("--tf", required=True, help="versions of TensorFlow, as for ./run wheel")
     parser.add_argument("--cuda", required=True, choices=("auto", "yes", "no"))
     parser.add_argument(
         "--allow-unchecked",

@@ -22,9 +22,6 @@ from xml.etree import ElementTree
 
 import jinja2
 
-from tensorflow_ext.__main__ import main as tensorflow_ext
-from tensorflow_ext_codegen import config_texts
-
 GRAFT = "github.com/wamuir/graft"
 _VERSION = re.compile(r'#define TFEXT_VERSION "(.+)"')
 
@@ -127,6 +124,8 @@ def _render(release: Release, language: str, folder: pathlib.Path, **variables: 
 
 
 def _wrappers(*arguments: str | pathlib.Path) -> None:
+    from tensorflow_ext.__main__ import main as tensorflow_ext  # Takes seconds.
+
     if tensorflow_ext(["wrappers", *map(str, arguments)]):
         raise ReleaseError(f"wrappers {arguments}: failed, as the line above says")
 
@@ -246,6 +245,8 @@ def crate(release: Release, crates: pathlib.Path) -> Package:
 
 def maven(release: Release, jar: pathlib.Path) -> Package:
     """The jar and its pom.xml, and the POM that Maven Central lacks."""
+    from tensorflow_ext_codegen import config_texts  # Takes seconds.
+
     name = f"tensorflow-ext-{release.version}"
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)

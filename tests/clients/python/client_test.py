@@ -30,7 +30,7 @@ _IN_TURNS = (LANGUAGES,)
 _IN_TURNS_AGAIN = (LANGUAGES, ("tf.function", "tf.gradients"), ("C", "C++"))
 
 
-_ONE_IN = {"EagerC": 3, "EagerJava": 12, "EagerRust": 12}
+_ONE_IN = {"EagerC": 3, "EagerJava": 20, "EagerRust": 20}
 
 
 def _pairs(

@@ -19,9 +19,9 @@ import (
 
 	tf "github.com/wamuir/graft/tensorflow"
 	"github.com/wamuir/graft/tensorflow/op"
-	"tensorflow-ext.test/go/tfext"
-	"tensorflow-ext.test/go/train"
-	"tensorflow-ext.test/go/wire"
+	"tensorflowext.org/go/tfext"
+	"tensorflowext.org/go/train"
+	"tensorflowext.org/go/wire"
 )
 
 var weightNames = []string{"w1", "b1", "w2", "b2", "w3", "b3", "w4", "b4"}

@@ -16,7 +16,7 @@ import (
 
 	tf "github.com/wamuir/graft/tensorflow"
 	"github.com/wamuir/graft/tensorflow/op"
-	"tensorflow-ext.test/go/tfext"
+	"tensorflowext.org/go/tfext"
 )
 
 func main() {

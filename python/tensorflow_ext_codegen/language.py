@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tensorflow_ext import _names as names
+from tensorflow_ext_codegen.initializers import INITIALIZERS
 from tensorflow_ext_codegen.op_interface import Op
 from tensorflow_ext_codegen.optimizers import OPTIMIZERS, SCHEDULES
 
@@ -61,8 +62,8 @@ def render(
     """Renders a language's templates.
 
     A template has `ops`, `name` (the common name of the wrappers: a namespace, a
-    package), `stem` (the file's name without its suffix), the tables `optimizers` and
-    `schedules`, and the filters
+    package), `stem` (the file's name without its suffix), the tables `optimizers`,
+    `schedules` and `initializers`, and the filters
 
         snake, camel, pascal   a name in this case (`names`)
         safe                   a name that is not a keyword of the language
@@ -132,6 +133,7 @@ def render(
             stem=stem,
             optimizers=OPTIMIZERS,
             schedules=SCHEDULES,
+            initializers=INITIALIZERS,
             own=own,
             **variables,
             **further,

@@ -14,8 +14,10 @@ NUMBER = "number"
 OPTIONAL_NUMBER = "number or nothing"
 OPTIONAL_COUNT = "integer or nothing"
 FLAG = "flag"
+NAME = "string"
 OPTIONAL_NAME = "string or nothing"
 NUMBERS = "list of numbers"
+OPTIONAL_AXES = "list of integers or nothing"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Field:
 
 @dataclasses.dataclass(frozen=True)
 class Class:
-    """An optimizer or a schedule; `name` is that of the class in Keras."""
+    """An optimizer, schedule or initializer; `name` is that of the class in Keras."""
 
     name: str
     text: str

@@ -180,6 +180,17 @@ def test_a_changed_function(context: Context, op: str) -> None:
         context.checked("TFE_ContextRemoveFunction", context.context, b"changed")
 
 
+def test_the_gradient_that_a_model_attached(context: Context) -> None:
+    """Inlining a SavedModel's calls leaves IdentityN ops with an attribute: their gradient."""
+    attached = function(added(context, lambda dy, kept: dy * kept, SPEC, SPEC))
+    attached.func.attr["captures"].i = 1
+    attached.func.attr["results"].list.i.append(0)
+    x, kept = context.tensor(X), context.tensor(X + 1)
+    tape = Tape(context, x)
+    y, _ = context.run("IdentityN", [x, kept], outputs=2, _tfext_gradient=attached)
+    np.testing.assert_array_equal(tape.gradient(y, x, x).numpy(), X * (X + 1))
+
+
 def test_errors_in_functions(context: Context) -> None:
     x = context.tensor(X)
     name = added(context, lambda v: tf.raw_ops.PreventGradient(input=v, message="no one may"), SPEC)

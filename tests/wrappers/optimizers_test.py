@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of optimizers and schedules agrees with the classes of Keras and with the library."""
+"""The tables of optimizers, schedules and initializers agree with Keras and with the library."""
 
 import inspect
 import json
@@ -9,11 +9,12 @@ import pytest
 import tensorflow as tf
 
 from tensorflow_ext import raw_ops
-from tensorflow_ext_codegen import optimizers
+from tensorflow_ext_codegen import initializers, optimizers
 
 TABLES = (
     (optimizers.OPTIMIZERS, keras.optimizers),
     (optimizers.SCHEDULES, keras.optimizers.schedules),
+    (initializers.INITIALIZERS, keras.initializers),
 )
 CLASSES = [
     pytest.param(ours, getattr(module, ours.name), id=ours.name)
@@ -30,7 +31,7 @@ def test_fields_and_defaults_are_those_of_keras(ours: optimizers.Class, theirs: 
         if parameter.default is parameter.empty
         else parameter.default
         for parameter in signature
-        if parameter.kind is not parameter.VAR_KEYWORD
+        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     }
     if ours in optimizers.SCHEDULES:
         del expected["name"]  # It names nothing here.
@@ -40,7 +41,12 @@ def test_fields_and_defaults_are_those_of_keras(ours: optimizers.Class, theirs: 
 @pytest.mark.parametrize(("ours", "theirs"), CLASSES)
 def test_kinds_fit_defaults(ours: optimizers.Class, theirs: type) -> None:
     del theirs
-    types = {optimizers.RATE: float, optimizers.NUMBER: (float, int), optimizers.FLAG: bool}
+    types = {
+        optimizers.RATE: float,
+        optimizers.NUMBER: (float, int),
+        optimizers.FLAG: bool,
+        optimizers.NAME: str,
+    }
     for field in ours.fields:
         if field.default is None:
             assert " or nothing" in field.kind
@@ -67,3 +73,18 @@ def test_library_takes_every_field(ours: optimizers.Class) -> None:
         optimizer=json.dumps({"class_name": ours.name, "config": config}),
     )
     assert sorted(results[5].numpy()) == [b"g:0", b"x:0"]
+
+
+@pytest.mark.parametrize("ours", initializers.INITIALIZERS, ids=lambda ours: ours.name)
+def test_library_takes_every_initializer(ours: optimizers.Class) -> None:
+    config = {field.name: field.default for field in ours.fields if field.default is not None}
+    axes = {"input_axes": [0], "output_axes": [1]}
+    config |= {field.name: axes[field.name] for field in ours.fields if field.name in axes}
+    _, handles, _ = raw_ops.new_variables(
+        b"",
+        ["kernel"],
+        dtypes=[tf.float32],
+        shapes=[[3, 2]],
+        initializers=[json.dumps({"class_name": ours.name, "config": config})],
+    )
+    assert handles.numpy().tolist() == [b"kernel:0"]

@@ -133,7 +133,7 @@ Optimizer Adagrad(Config* c) {
 Optimizer Adadelta(Config* c) {
   const double rho = InUnit(c, "rho", 0.95), epsilon = c->Number("epsilon", 1e-7);
   Optimizer optimizer;
-  optimizer.slots = {{"accumulated_grad"}, {"accumulated_delta_var"}};
+  optimizer.slots = {{"accumulated_grad"}, {"accumulated_delta_var", 0, true}};
   optimizer.update = [=](const Update& u) {
     if (u.is_fused) {
       return Apply(u, "ResourceApplyAdadelta",
@@ -154,7 +154,7 @@ Optimizer Adam(Config* c) {
                epsilon = c->Number("epsilon", 1e-7);
   const bool amsgrad = c->Flag("amsgrad", false);
   Optimizer optimizer;
-  optimizer.slots = {{"momentum"}, {"velocity"}};
+  optimizer.slots = {{"momentum"}, {"velocity", 0, true}};
   if (amsgrad) optimizer.slots.push_back({"velocity_hat"});
   optimizer.update = [=](const Update& u) {
     const Expr power_1 = Power(beta_1, u.step), power_2 = Power(beta_2, u.step);
@@ -181,7 +181,7 @@ Optimizer Adamax(Config* c) {
   const double beta_1 = InUnit(c, "beta_1", 0.9), beta_2 = InUnit(c, "beta_2", 0.999),
                epsilon = c->Number("epsilon", 1e-7);
   Optimizer optimizer;
-  optimizer.slots = {{"momentum"}, {"norm"}};
+  optimizer.slots = {{"momentum"}, {"norm", 0, true}};
   optimizer.update = [=](const Update& u) {
     const Expr power = Power(beta_1, u.step);
     if (u.is_fused) {
@@ -205,7 +205,7 @@ Optimizer Nadam(Config* c) {
   const double beta_1 = InUnit(c, "beta_1", 0.9), beta_2 = InUnit(c, "beta_2", 0.999),
                epsilon = c->Number("epsilon", 1e-7);
   Optimizer optimizer;
-  optimizer.slots = {{"momentum"}, {"velocity"}};
+  optimizer.slots = {{"momentum"}, {"velocity", 0, true}};
   optimizer.product = [=](const Expr& step) { return NadamFactor(beta_1, step); };
   optimizer.update = [=](const Update& u) {
     const Place &m = u.slots[0], &v = u.slots[1];
@@ -229,7 +229,7 @@ Optimizer Ftrl(Config* c) {
                shrinkage = NotNegative(c, "l2_shrinkage_regularization_strength", 0),
                beta = NotNegative(c, "beta", 0);
   Optimizer optimizer;
-  optimizer.slots = {{"accumulator", initial}, {"linear"}};
+  optimizer.slots = {{"accumulator", initial}, {"linear", 0, true}};
   // ResourceApplyFtrlV2 adds the shrinkage to the square of the gradient, Keras does not.
   optimizer.update = [=](const Update& u) {
     Body* const body = u.body;

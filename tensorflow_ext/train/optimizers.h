@@ -20,6 +20,8 @@ namespace tensorflow_ext::train {
 struct Slot {
   std::string name;
   double initial = 0;
+  // True if Keras lists it beside the slot before it, variable by variable.
+  bool is_beside = false;
 };
 
 // The update of one variable. All tensors have its type.

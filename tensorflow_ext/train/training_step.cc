@@ -65,6 +65,7 @@ class StepBuilder {
       result_.has_learning_rate = true;
     }
     for (const Trained& trained : all) state.parameters.push_back(AddParameter(trained));
+    AddSlots(all, &state.parameters);
     if (rules_.optimizer.product) state.product = State(Scoped("product"), all[0].type, {}, 1);
     if (loss_scale != nullptr) {
       const std::string& scale = loss_scale->name();
@@ -134,15 +135,28 @@ class StepBuilder {
     NewNodes::Set(gradient, "T", trained.type);
     p.gradient = Argument(gradient->name(), trained.type);
     if (!trained.indices.empty()) p.rows.indices = Argument(trained.indices, trained.index_type);
-    for (const Slot& slot : rules_.optimizer.slots) {
-      p.slots.push_back(SlotOf(trained, slot.name, slot.initial));
-      p.slots.back().indices = p.rows.indices;
-    }
-    if (rules_.use_ema) p.average = SlotOf(trained, "average", 0);
-    if (rules_.gradient_accumulation_steps > 1) {
-      p.accumulator = SlotOf(trained, "gradient_accumulator", 0);
-    }
     return p;
+  }
+
+  // The order is that of Keras, whose checkpoints number the variables.
+  void AddSlots(const std::vector<Trained>& all, std::vector<Parameter>* parameters) {
+    for (size_t k = 0; k < all.size() && rules_.use_ema; ++k) {
+      (*parameters)[k].average = SlotOf(all[k], "average", 0);
+    }
+    for (size_t k = 0; k < all.size() && rules_.gradient_accumulation_steps > 1; ++k) {
+      (*parameters)[k].accumulator = SlotOf(all[k], "gradient_accumulator", 0);
+    }
+    const std::vector<Slot>& slots = rules_.optimizer.slots;
+    for (size_t first = 0, end = 0; first < slots.size(); first = end) {
+      for (end = first + 1; end < slots.size() && slots[end].is_beside;) ++end;
+      for (size_t k = 0; k < all.size(); ++k) {
+        Parameter& p = (*parameters)[k];
+        for (size_t i = first; i < end; ++i) {
+          p.slots.push_back(SlotOf(all[k], slots[i].name, slots[i].initial));
+          p.slots.back().indices = p.rows.indices;
+        }
+      }
+    }
   }
 
   const Rules rules_;

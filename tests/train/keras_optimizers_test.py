@@ -153,6 +153,6 @@ def test_steps(name: str, setting: tuple[str, bool, float]) -> None:
     ):
         for value, other in zip(values, other_values, strict=True):
             close(value, other, f"step {step}", tolerance)
-        assert set(state) == set(other_state)
+        assert list(state) == list(other_state)
         for slot, other in other_state.items():
             close(state[slot], other, f"step {step}, {slot}", tolerance)

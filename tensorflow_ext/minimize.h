@@ -90,7 +90,7 @@ inline absl::Status ApplyGradients(const tensorflow::Scope& scope,
   made.initialize = added[1].op();
   for (size_t k = 0; k < names.size(); ++k) made.state.push_back({added[2 + k], names[k]});
   made.iteration = made.state[0].handle;
-  if (names.size() > 1 && absl::EndsWith(names[1], "/learning_rate")) {
+  if (names.size() > 1 && absl::EndsWith(names[1], "/_learning_rate")) {
     made.learning_rate = made.state[1].handle;
   }
   *training = std::move(made);

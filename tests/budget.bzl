@@ -40,6 +40,7 @@ CORE_SECONDS = {
     "//tests/examples:mod_test": 7,
     "//tests/examples:op_forms_test": 3,
     "//tests/examples:tensorflow_addons_test": 8,
+    "//tests/examples:training_test": 10,
     "//tests/gpu/kernels_alone/emulator:rewrite_test": 3,
     "//tests/gpu/kernels_alone:emulated_faults_test": 13,
     "//tests/gpu/kernels_alone:emulated_sanitized_test": 196,
@@ -65,7 +66,7 @@ CORE_SECONDS = {
     "//tests/kit:older_tensorflow_test": 18,
     "//tests/kit:op_libraries_test": 8,
     "//tests/kit:versions_test": 7,
-    "//tests/kit:your_op_test": 149,
+    "//tests/kit:your_op_test": 134,
     "//tests/lint:lint_test": 14,
     "//tests/models:jax_models_test": 20,
     "//tests/models:models_test": 140,
@@ -114,5 +115,6 @@ CORE_SECONDS = {
     "//tests/wrappers:all_ops_test": 5,
     "//tests/wrappers:command_test": 6,
     "//tests/wrappers:functions_test": 20,
+    "//tests/wrappers:objects_test": 5,
     "//tests/wrappers:optimizers_test": 9,
 }

@@ -5,8 +5,8 @@
     gradient_penalty
 
 print the loss of each step with 9 digits. PREFIX is the beginning of the paths of the checkpoint
-that train_embedding writes at the end: the variables by their names here, and the optimizer's as
-tf.train.Checkpoint(optimizer=...) names them. Each program feeds a placeholder with the seed of the
+that train_embedding writes at the end: the variables by their names here, and the optimizer's state
+as that of tf.train.Checkpoint(optimizer=...). Each program feeds a placeholder with the seed of the
 step. TENSORFLOW_EXT_LIBRARY names libtensorflow_ext.so for a program that does not link it.
 """
 

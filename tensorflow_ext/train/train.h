@@ -77,17 +77,6 @@ TFEXT_EXPORT void TfExt_ApplyGradients(TF_Graph* graph, const TF_Output* gradien
                                        TfExt_TrainingStep* training, TF_Buffer* state,
                                        TF_Status* status);
 
-/* The same for a graph that is a serialized GraphDef, its library included. `gradients` and
- * `variables` are lines of tensors "node:index"; a gradient that does not exist is "-". `nodes`, an
- * empty buffer, receives the serialized GraphDef of what to add. `training`, an empty buffer,
- * receives the names of the nodes that are TfExt_TrainingStep's `step` and `initialize`, a line
- * each, and then the lines of `state`: the iteration, the learning rate unless it follows a
- * schedule, and the slots. */
-TFEXT_EXPORT void TfExt_ApplyGradientsOfGraphDef(const void* graph_def, size_t graph_def_length,
-                                                 const char* gradients, const char* variables,
-                                                 const char* optimizer, TF_Buffer* nodes,
-                                                 TF_Buffer* training, TF_Status* status);
-
 /* Adds a variable to `graph`. `name`: its name, and that of the node which is its handle. `dims`:
  * its shape. `initializer`: what keras.initializers.serialize gives in Python, as JSON, or a name,
  * such as "zeros" or "glorot_uniform": constant, glorot, he and lecun (normal and uniform),

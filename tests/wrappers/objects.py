@@ -60,11 +60,13 @@ def _value(field: Field, parts: list[Object], counts: Iterator[int]) -> Any:
         case optimizers.OPTIONAL_NAME:
             return f'"{count}" \\ name'  # Text that JSON and source code must escape.
         case optimizers.NUMBERS:
-            return [count / 64, count + 0.1]
+            return [count / 64, *range(count, 2 * count - 1)]
         case optimizers.OPTIONAL_AXES:
             return [count, -1]
         case optimizers.OPTIONAL_COUNT:
             return count
         case optimizers.RATE | optimizers.OPTIMIZER if parts:
             return parts[0]
+    if field.default is not optimizers.REQUIRED and field.default and field.default < 0:
+        return -count / 64
     return 1e-8 * count if field.name == "epsilon" else count / 64

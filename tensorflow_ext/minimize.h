@@ -18,6 +18,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "tensorflow/cc/framework/ops.h"
 #include "tensorflow/cc/framework/scope.h"
 #include "tensorflow_ext/added_nodes.h"
@@ -39,14 +41,17 @@ struct TrainingStep {
   // The handle of the learning rate, a float, which a program may assign. Its node() is null if the
   // learning rate follows a schedule.
   tensorflow::Output learning_rate;
-  // All variables of the optimizer, these two included, by their names in Keras, in its order.
+  // All variables of the optimizer, these two included. Their names are those in a checkpoint of
+  // tf.train.Checkpoint(adam=optimizer) in Python, if the optimizer's name is "adam".
   std::vector<SavedVariable> state;
 
-  // The state by the names that tf.train.Checkpoint(name=optimizer) reads and writes in Python.
+  // The same with another name of the optimizer.
   std::vector<SavedVariable> Saved(const std::string& name) const {
+    const absl::string_view inner = absl::StripSuffix(state[0].name, "/_iterations");
+    const absl::string_view scope = absl::StripSuffix(inner, "/inner_optimizer");
     std::vector<SavedVariable> saved = state;
-    for (size_t k = 0; k < saved.size(); ++k) {
-      saved[k].name = absl::StrCat(name, "/_variables/", k);
+    for (SavedVariable& variable : saved) {
+      variable.name = absl::StrCat(name, absl::StripPrefix(variable.name, scope));
     }
     return saved;
   }
@@ -74,7 +79,7 @@ inline absl::Status ApplyGradients(const tensorflow::Scope& scope,
   made.initialize = added[1].op();
   for (size_t k = 0; k < names.size(); ++k) made.state.push_back({added[2 + k], names[k]});
   made.iteration = made.state[0].handle;
-  if (names.size() > 1 && absl::EndsWith(names[1], "/learning_rate")) {
+  if (names.size() > 1 && absl::EndsWith(names[1], "/_learning_rate")) {
     made.learning_rate = made.state[1].handle;
   }
   *training = std::move(made);

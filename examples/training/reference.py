@@ -5,9 +5,8 @@
     gradient_penalty
 
 print the loss of each step with 9 digits. PREFIX is the beginning of the paths of the checkpoint
-that train_embedding writes at the end: the variables by their names here, and variable k of the
-optimizer's state as "optimizer/_variables/k", so that tf.train.Checkpoint(optimizer=...) reads it.
-Keras has the same order. Each program feeds a placeholder with the seed of the
+that train_embedding writes at the end: the variables by their names here, and the optimizer's state
+as that of tf.train.Checkpoint(optimizer=...). Each program feeds a placeholder with the seed of the
 step. TENSORFLOW_EXT_LIBRARY names libtensorflow_ext.so for a program that does not link it.
 """
 

@@ -89,8 +89,8 @@ Optimizer RmsProp(Config* c) {
   const bool centered = c->Flag("centered", false);
   Optimizer optimizer;
   optimizer.slots = {{"velocity"}};
-  if (momentum > 0) optimizer.slots.push_back({"momentum"});
-  if (centered) optimizer.slots.push_back({"average_gradient"});
+  if (momentum > 0) optimizer.slots.push_back({"momentum", 0, /*is_apart=*/true});
+  if (centered) optimizer.slots.push_back({"average_gradient", 0, /*is_apart=*/true});
   optimizer.update = [=](const Update& u) {
     if (u.is_fused && momentum > 0 && !centered) {
       return Apply(
@@ -133,7 +133,7 @@ Optimizer Adagrad(Config* c) {
 Optimizer Adadelta(Config* c) {
   const double rho = InUnit(c, "rho", 0.95), epsilon = c->Number("epsilon", 1e-7);
   Optimizer optimizer;
-  optimizer.slots = {{"accumulated_grad"}, {"accumulated_delta_var", 0, true}};
+  optimizer.slots = {{"accumulated_grad"}, {"accumulated_delta_var"}};
   optimizer.update = [=](const Update& u) {
     if (u.is_fused) {
       return Apply(u, "ResourceApplyAdadelta",
@@ -154,8 +154,8 @@ Optimizer Adam(Config* c) {
                epsilon = c->Number("epsilon", 1e-7);
   const bool amsgrad = c->Flag("amsgrad", false);
   Optimizer optimizer;
-  optimizer.slots = {{"momentum"}, {"velocity", 0, true}};
-  if (amsgrad) optimizer.slots.push_back({"velocity_hat"});
+  optimizer.slots = {{"momentum"}, {"velocity"}};
+  if (amsgrad) optimizer.slots.push_back({"velocity_hat", 0, /*is_apart=*/true});
   optimizer.update = [=](const Update& u) {
     const Expr power_1 = Power(beta_1, u.step), power_2 = Power(beta_2, u.step);
     if (u.is_fused) {
@@ -181,7 +181,7 @@ Optimizer Adamax(Config* c) {
   const double beta_1 = InUnit(c, "beta_1", 0.9), beta_2 = InUnit(c, "beta_2", 0.999),
                epsilon = c->Number("epsilon", 1e-7);
   Optimizer optimizer;
-  optimizer.slots = {{"momentum"}, {"norm", 0, true}};
+  optimizer.slots = {{"momentum"}, {"norm"}};
   optimizer.update = [=](const Update& u) {
     const Expr power = Power(beta_1, u.step);
     if (u.is_fused) {
@@ -205,7 +205,7 @@ Optimizer Nadam(Config* c) {
   const double beta_1 = InUnit(c, "beta_1", 0.9), beta_2 = InUnit(c, "beta_2", 0.999),
                epsilon = c->Number("epsilon", 1e-7);
   Optimizer optimizer;
-  optimizer.slots = {{"momentum"}, {"velocity", 0, true}};
+  optimizer.slots = {{"momentum"}, {"velocity"}};
   optimizer.product = [=](const Expr& step) { return NadamFactor(beta_1, step); };
   optimizer.update = [=](const Update& u) {
     const Place &m = u.slots[0], &v = u.slots[1];
@@ -229,7 +229,7 @@ Optimizer Ftrl(Config* c) {
                shrinkage = NotNegative(c, "l2_shrinkage_regularization_strength", 0),
                beta = NotNegative(c, "beta", 0);
   Optimizer optimizer;
-  optimizer.slots = {{"accumulator", initial}, {"linear", 0, true}};
+  optimizer.slots = {{"accumulator", initial}, {"linear"}};
   // ResourceApplyFtrlV2 adds the shrinkage to the square of the gradient, Keras does not.
   optimizer.update = [=](const Update& u) {
     Body* const body = u.body;

@@ -71,7 +71,7 @@ void Steps() {
   TrainingStep training;
   CheckOk(Minimize(parabola.scope, parabola.loss, {parabola.x, parabola.other}, sgd, &training));
   if (training.state.size() != 2) return Check(false, "two variables of the optimizer");
-  Check(training.state[0].name == "sgd/iteration" && training.state[1].name == "sgd/learning_rate",
+  Check(training.state[0].name == "sgd/_iterations" && training.state[1].name == "sgd/_learning_rate",
         "the names of the optimizer's variables");
   Check(training.iteration.node() == training.state[0].handle.node() &&
             training.learning_rate.node() == training.state[1].handle.node(),
@@ -98,7 +98,7 @@ void TwoOptimizersAndASchedule() {
   CheckOk(Minimize(parabola.scope, parabola.loss, {parabola.x}, Optimizer::FromJson("adam"),
                    &training));
   CheckNear(parabola.Train(training, 1), 2.999, "a step of another one");
-  Check(training.state[0].name == "adam_1/iteration", training.state[0].name);
+  Check(training.state[0].name == "adam_1/_iterations", training.state[0].name);
 }
 
 void Errors() {

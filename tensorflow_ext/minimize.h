@@ -22,6 +22,8 @@
 #include "absl/strings/strip.h"
 #include "tensorflow/cc/framework/ops.h"
 #include "tensorflow/cc/framework/scope.h"
+#include "tensorflow/cc/ops/math_ops.h"
+#include "tensorflow/cc/ops/resource_variable_ops.h"
 #include "tensorflow_ext/added_nodes.h"
 #include "tensorflow_ext/cc/gradients.h"
 #include "tensorflow_ext/optimizers.h"
@@ -94,8 +96,19 @@ inline absl::Status ApplyGradients(const tensorflow::Scope& scope,
 inline absl::Status Minimize(const tensorflow::Scope& scope, const tensorflow::Output& loss,
                              const std::vector<tensorflow::Output>& variables,
                              const Optimizer& optimizer, TrainingStep* training) {
+  tensorflow::Output scaled = loss;
+  if (!optimizer.loss_scale_name().empty()) {
+    // A LossScaleOptimizer multiplies the loss by this variable.
+    const std::string name = optimizer.loss_scale_name() + "/dynamic_scale";
+    Variables scale;
+    TF_RETURN_IF_ERROR(
+        NewVariables(scope, {{name, tensorflow::DT_FLOAT, {}, initializers::Ones{}}}, &scale));
+    namespace ops = tensorflow::ops;
+    const ops::ReadVariableOp value(scope, scale.handles[0], tensorflow::DT_FLOAT);
+    scaled = ops::Mul(scope, loss, ops::Cast(scope, value, loss.type()));
+  }
   std::vector<tensorflow::Output> gradients;
-  TF_RETURN_IF_ERROR(tensorflow_ext::AddSymbolicGradients(scope, {loss}, variables, &gradients));
+  TF_RETURN_IF_ERROR(tensorflow_ext::AddSymbolicGradients(scope, {scaled}, variables, &gradients));
   return ApplyGradients(scope, gradients, variables, optimizer, training);
 }
 

@@ -40,7 +40,7 @@ class Training(NamedTuple):
 
 
 def seed(step: int) -> tf.Tensor:
-    """What a step, counted from 0, draws its batch from."""
+    """The seed of a step, counted from 0."""
     return tf.constant([step, 7], tf.int64)
 
 

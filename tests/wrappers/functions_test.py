@@ -28,7 +28,13 @@ _GRADIENTS = {
     "by_upstream": [2 * _X],
 }
 _ERRORS = {
-    "Go": {"no_x": "tfext.Gradients: xs[0] is no tensor"},
+    "Go": {
+        "no_x": "tfext.Gradients: xs[0] is no tensor",
+        "not_made": "train.SGD{}: expected the result of train.NewSGD, which has the defaults",
+        "not_finite": "SGD: CosineDecay: expected numbers that are finite",
+        "no_initializer": 'initializer of "x": expected one such as train.NewGlorotUniform()',
+        "no_file": "/nowhere/model",
+    },
     "Java": {
         "eager": "Gradients.add: expected tensors of a graph, got one of an eager session",
         "no_y": "Gradients.add: ys: expected at least one tensor",
@@ -104,6 +110,12 @@ def test_minimize_of_rust() -> None:
     for update in ("descent", "adadelta"):
         found = [float(x) for x in lines[update].split()]
         np.testing.assert_allclose(found, run(update), rtol=1e-12, err_msg=update)
+
+
+@pytest.mark.skipif("Go" not in _PROGRAMS, reason="no Go: ./run doctor")
+def test_minimize_of_go() -> None:
+    lines = dict(line.split(" ", 1) for line in _run("Go", **{_VARIABLE: _LIBRARY}))
+    assert float(lines["loss_scale"]) == 0.375  # 3 - 7/4 - (2 * 5/4 + 1)/4
 
 
 @every_language

@@ -60,7 +60,7 @@ def _value(field: Field, parts: list[Object], counts: Iterator[int]) -> Any:
         case optimizers.OPTIONAL_NAME:
             return f'"{count}" \\ name'  # Text that JSON and source code must escape.
         case optimizers.NUMBERS:
-            return [count / 64, *range(count, 2 * count - 1)]
+            return [count / 64, *map(float, range(count, 2 * count - 1))]
         case optimizers.OPTIONAL_AXES:
             return [count, -1]
         case optimizers.OPTIONAL_COUNT:

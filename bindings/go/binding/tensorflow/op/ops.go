@@ -88,6 +88,11 @@ func Add(scope *Scope, x, y tf.Output) (z tf.Output) { return one(scope, "Add", 
 // Mul returns x * y.
 func Mul(scope *Scope, x, y tf.Output) (z tf.Output) { return one(scope, "Mul", nil, x, y) }
 
+// Cast returns the values in another type.
+func Cast(scope *Scope, x tf.Output, dstT tf.DataType) (y tf.Output) {
+	return one(scope, "Cast", attrs{"DstT": dstT}, x)
+}
+
 // Div returns x / y.
 func Div(scope *Scope, x, y tf.Output) (z tf.Output) { return one(scope, "Div", nil, x, y) }
 

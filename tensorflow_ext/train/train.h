@@ -60,8 +60,8 @@ typedef struct TfExt_TrainingStep {
  * may differ by 5e-5 of itself.
  *
  * state: NULL, or an empty buffer that receives a line "node:0\tname" for each variable of the
- * optimizer: its handle and its name in checkpoints ("adam/_iterations", "adam/_variables/2"), which
- * tf.train.Checkpoint(adam=optimizer) reads and writes.
+ * optimizer: its handle and its name in checkpoints ("adam/_iterations", "adam/_variables/2"),
+ * which tf.train.Checkpoint(adam=optimizer) reads and writes.
  *
  * The optimizer's nodes are in a scope, its key "name" (by default "adam" etc.), which becomes
  * unique. Errors: INVALID_ARGUMENT, an argument is wrong, and those of TfExt_AddGradients. */

@@ -190,7 +190,8 @@ class StepBuilder {
 
   const Rules rules_;
   const size_t n_;
-  // What begins the names in checkpoints, and how many of Keras' variables precede the next slots.
+  // The beginning of the names in checkpoints, and the number of Keras' variables before the next
+  // slots.
   std::string saved_scope_;
   size_t saved_ = 0;
   NewNodes nodes_;
@@ -280,9 +281,8 @@ absl::StatusOr<TrainingStep> ApplyGradients(const Graph& graph,
     }
     row_nodes = std::move(sliced.nodes);
   }
-  TF_ASSIGN_OR_RETURN(
-      TrainingStep step,
-      StepBuilder(graph, std::move(rules), variables.size()).Run(all, loss_scale));
+  TF_ASSIGN_OR_RETURN(TrainingStep step,
+                      StepBuilder(graph, std::move(rules), variables.size()).Run(all, loss_scale));
   step.nodes.mutable_node()->MergeFrom(row_nodes.node());
   step.nodes.mutable_library()->MergeFrom(row_nodes.library());
   return step;

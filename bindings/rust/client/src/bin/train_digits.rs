@@ -23,7 +23,7 @@ use clients::tensors;
 use clients::train::{GlorotUniform, SGD, Zeros, minimize, new_variables};
 use tensorflow::{
     DataType, Library, Operation, Output, Result, Scope, Session, SessionOptions, SessionRunArgs,
-    Shape, Tensor, TensorType, ops,
+    Tensor, TensorType, ops,
 };
 
 /// The tensors in FOLDER.

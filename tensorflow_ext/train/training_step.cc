@@ -190,8 +190,7 @@ class StepBuilder {
 
   const Rules rules_;
   const size_t n_;
-  // The beginning of the names in checkpoints, and the number of Keras' variables before the next
-  // slots.
+  // The beginning of names in checkpoints, and the number of Keras' variables before these slots.
   std::string saved_scope_;
   size_t saved_ = 0;
   NewNodes nodes_;

@@ -33,8 +33,6 @@ def _field(value: Any, field: optimizers.Field) -> str:
     if isinstance(value, Object):
         variable = names.snake_case(value.made.name)
         return f"&{variable}" if field.kind == optimizers.OPTIMIZER else f"{variable}.clone()"
-    if field.kind == optimizers.NUMBERS:
-        value = [float(number) for number in value]
     return json.dumps(value)  # Its texts, numbers and lists are those of Rust.
 
 

@@ -40,6 +40,7 @@ CORE_SECONDS = {
     "//tests/examples:mod_test": 7,
     "//tests/examples:op_forms_test": 3,
     "//tests/examples:tensorflow_addons_test": 8,
+    "//tests/examples:training_test": 10,
     "//tests/gpu/kernels_alone/emulator:rewrite_test": 3,
     "//tests/gpu/kernels_alone:emulated_faults_test": 13,
     "//tests/gpu/kernels_alone:emulated_sanitized_test": 196,
@@ -115,5 +116,6 @@ CORE_SECONDS = {
     "//tests/wrappers:all_ops_test": 5,
     "//tests/wrappers:command_test": 6,
     "//tests/wrappers:functions_test": 20,
+    "//tests/wrappers:objects_test": 5,
     "//tests/wrappers:optimizers_test": 9,
 }

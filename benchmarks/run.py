@@ -38,6 +38,7 @@ SUITES = (
     "networks",
     "models",
     "fine_tune",
+    "training_steps",
     "embedding_table",
     "kernels",
     "activations",

@@ -1,24 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parts of inline_calls.h, minimize.h and slice_gradients.h, which send a scope's graph to
-// libtensorflow_ext.so and add the nodes that it gives.
+// Parts of inline_calls.h, minimize.h, slice_gradients.h and variables.h, which send a scope's
+// graph to libtensorflow_ext.so and add the nodes that it gives.
 
 #pragma once
 
+#include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "tensorflow/cc/framework/ops.h"
 #include "tensorflow/cc/framework/scope.h"
 #include "tensorflow/core/common_runtime/graph_constructor.h"
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/graph.pb.h"
+#include "tensorflow/core/framework/node_def_util.h"
+#include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow/core/graph/tensor_id.h"
+#include "tensorflow/core/public/session.h"
 
 namespace tensorflow_ext {
 namespace added_nodes_internal {
@@ -29,15 +35,23 @@ inline std::string Serialized(const tensorflow::Scope& scope) {
   return graph_def.SerializeAsString();
 }
 
-// The tensors as "node:index", one per line.
+// The tensors as "node:index"; "" for an empty one.
+inline std::vector<std::string> Names(const std::vector<tensorflow::Output>& tensors) {
+  std::vector<std::string> names;
+  for (const tensorflow::Output& tensor : tensors) {
+    names.push_back(tensor.node() == nullptr ? "" : tensor.name());
+  }
+  return names;
+}
+
+// The same, one per line.
 inline std::string Lines(const std::vector<tensorflow::Output>& tensors) {
-  std::string lines;
-  for (const tensorflow::Output& tensor : tensors) absl::StrAppend(&lines, tensor.name(), "\n");
-  return lines;
+  return absl::StrJoin(Names(tensors), "\n");
 }
 
 // Adds the nodes and functions of a serialized GraphDef, whose inputs may be tensors of the graph,
-// and finds the tensors "node:index" in the graph; "" gives an empty Output.
+// and finds the tensors "node:index" in the graph; "node" is its first output, and "" gives an
+// empty Output.
 inline absl::Status AddNodes(const tensorflow::Scope& scope, absl::string_view serialized,
                              const std::vector<std::string>& tensors,
                              std::vector<tensorflow::Output>* found) {
@@ -81,6 +95,64 @@ inline absl::Status AddNodes(const tensorflow::Scope& scope, absl::string_view s
     outputs.emplace_back(all.at(std::string(id.node())), id.index());
   }
   *found = std::move(outputs);
+  return absl::OkStatus();
+}
+
+// The elements of a tensor of strings.
+inline std::vector<std::string> Strings(const tensorflow::Tensor& tensor) {
+  const auto values = tensor.flat<tensorflow::tstring>();
+  return {values.data(), values.data() + values.size()};
+}
+
+// Runs an op of libtensorflow_ext.so in a session of its own, and adds the nodes that are its first
+// result. `op` has its name and attributes; its first input is the graph of `scope`, and `inputs`
+// are the others, lists of strings. `added`: the tensors that the next `n` results name. `further`:
+// the results after these.
+inline absl::Status AddNodesOfOp(const tensorflow::Scope& scope, const tensorflow::NodeDef& op,
+                                 const std::vector<std::vector<std::string>>& inputs, size_t n,
+                                 std::vector<tensorflow::Output>* added,
+                                 std::vector<std::vector<std::string>>* further = nullptr) {
+  TF_RETURN_IF_ERROR(scope.status());
+  std::vector<tensorflow::Tensor> values = {tensorflow::Tensor(Serialized(scope))};
+  for (const std::vector<std::string>& input : inputs) {
+    values.emplace_back(tensorflow::DT_STRING,
+                        tensorflow::TensorShape({static_cast<int64_t>(input.size())}));
+    std::copy(input.begin(), input.end(), values.back().flat<tensorflow::tstring>().data());
+  }
+  tensorflow::GraphDef graph;
+  tensorflow::NodeDef* const made = graph.add_node();
+  *made = op;
+  made->set_name("made");
+  for (const tensorflow::Tensor& value : values) {
+    tensorflow::NodeDef* const input = graph.add_node();
+    input->set_name(absl::StrCat("input_", graph.node_size()));
+    input->set_op("Const");
+    tensorflow::AddNodeAttr("dtype", tensorflow::DT_STRING, input);
+    tensorflow::AddNodeAttr("value", value, input);
+    made->add_input(input->name());
+  }
+  const std::unique_ptr<tensorflow::Session> session(tensorflow::NewSession({}));
+  TF_RETURN_IF_ERROR(session->Create(graph));
+  const tensorflow::OpDef* definition = nullptr;
+  TF_RETURN_IF_ERROR(tensorflow::OpRegistry::Global()->LookUpOpDef(op.op(), &definition));
+  std::vector<std::string> fetches;
+  for (int k = 0; k < definition->output_arg_size(); ++k) {
+    fetches.push_back(absl::StrCat("made:", k));
+  }
+  std::vector<tensorflow::Tensor> results;
+  TF_RETURN_IF_ERROR(session->Run({}, fetches, {}, &results));
+  std::vector<std::string> tensors;
+  std::vector<std::vector<std::string>> others;
+  for (size_t k = 1; k < results.size(); ++k) {
+    const std::vector<std::string> names = Strings(results[k]);
+    if (k > n) {
+      others.push_back(names);
+    } else {
+      tensors.insert(tensors.end(), names.begin(), names.end());
+    }
+  }
+  TF_RETURN_IF_ERROR(AddNodes(scope, Strings(results[0])[0], tensors, added));
+  if (further != nullptr) *further = std::move(others);
   return absl::OkStatus();
 }
 

@@ -18,27 +18,21 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "tensorflow/cc/framework/ops.h"
 #include "tensorflow/cc/framework/scope.h"
+#include "tensorflow/cc/ops/math_ops.h"
+#include "tensorflow/cc/ops/resource_variable_ops.h"
 #include "tensorflow_ext/added_nodes.h"
-#include "tensorflow_ext/c_objects.h"
 #include "tensorflow_ext/cc/gradients.h"
 #include "tensorflow_ext/optimizers.h"
-#include "tensorflow_ext/train/train.h"
+#include "tensorflow_ext/variables.h"
 
 namespace tensorflow_ext {
 
 // A training step in a graph. Run operations by their node()->name().
 struct TrainingStep {
-  // A variable of the optimizer.
-  struct State {
-    tensorflow::Output handle;
-    // Its name in checkpoints, which is that of Keras.
-    std::string name;
-  };
-
   // Updates the variables.
   tensorflow::Operation step;
   // Sets the optimizer's own variables to their initial values. It does not change those that are
@@ -49,8 +43,20 @@ struct TrainingStep {
   // The handle of the learning rate, a float, which a program may assign. Its node() is null if the
   // learning rate follows a schedule.
   tensorflow::Output learning_rate;
-  // All variables of the optimizer, these two included.
-  std::vector<State> state;
+  // All variables of the optimizer, these two included. Their names are those in a checkpoint of
+  // tf.train.Checkpoint(adam=optimizer) in Python, if the optimizer's name is "adam".
+  std::vector<SavedVariable> state;
+
+  // The same with another name of the optimizer.
+  std::vector<SavedVariable> Saved(const std::string& name) const {
+    const absl::string_view inner = absl::StripSuffix(state[0].name, "/_iterations");
+    const absl::string_view scope = absl::StripSuffix(inner, "/inner_optimizer");
+    std::vector<SavedVariable> saved = state;
+    for (SavedVariable& variable : saved) {
+      variable.name = absl::StrCat(name, absl::StripPrefix(variable.name, scope));
+    }
+    return saved;
+  }
 };
 
 // Adds the updates of variables by given gradients to the graph of `scope`. `gradients`: a gradient
@@ -61,36 +67,21 @@ inline absl::Status ApplyGradients(const tensorflow::Scope& scope,
                                    const std::vector<tensorflow::Output>& gradients,
                                    const std::vector<tensorflow::Output>& variables,
                                    const Optimizer& optimizer, TrainingStep* training) {
-  TF_RETURN_IF_ERROR(scope.status());
-  std::string gradient_lines;
-  for (const tensorflow::Output& gradient : gradients) {
-    absl::StrAppend(&gradient_lines, gradient.node() == nullptr ? "-" : gradient.name(), "\n");
-  }
-  const std::string bytes = added_nodes_internal::Serialized(scope);
-  const std::string handles = added_nodes_internal::Lines(variables);
-  const c_objects_internal::Buffer nodes, found;
-  const c_objects_internal::Status status;
-  TfExt_ApplyGradientsOfGraphDef(bytes.data(), bytes.size(), gradient_lines.c_str(),
-                                 handles.c_str(), optimizer.json().c_str(), nodes.get(),
-                                 found.get(), status.get());
-  TF_RETURN_IF_ERROR(status.Get());
-  // Two operations, and then a handle and a name on each line.
-  const std::vector<std::string> lines = absl::StrSplit(found.text(), '\n', absl::SkipEmpty());
-  std::vector<std::string> tensors = {lines[0] + ":0", lines[1] + ":0"};
-  std::vector<std::string> names;
-  for (size_t k = 2; k < lines.size(); ++k) {
-    const std::pair<std::string, std::string> fields = absl::StrSplit(lines[k], '\t');
-    tensors.push_back(fields.first);
-    names.push_back(fields.second);
-  }
+  tensorflow::NodeDef op;
+  op.set_op("TfExt>ApplyGradients");
+  tensorflow::AddNodeAttr("optimizer", optimizer.json(), &op);
+  using added_nodes_internal::Names;
   std::vector<tensorflow::Output> added;
-  TF_RETURN_IF_ERROR(added_nodes_internal::AddNodes(scope, nodes.text(), tensors, &added));
+  std::vector<std::vector<std::string>> further;
+  TF_RETURN_IF_ERROR(added_nodes_internal::AddNodesOfOp(
+      scope, op, {Names(gradients), Names(variables)}, 3, &added, &further));
+  const std::vector<std::string>& names = further[0];
   TrainingStep made;
   made.step = added[0].op();
   made.initialize = added[1].op();
   for (size_t k = 0; k < names.size(); ++k) made.state.push_back({added[2 + k], names[k]});
   made.iteration = made.state[0].handle;
-  if (names.size() > 1 && absl::EndsWith(names[1], "/learning_rate")) {
+  if (names.size() > 1 && absl::EndsWith(names[1], "/_learning_rate")) {
     made.learning_rate = made.state[1].handle;
   }
   *training = std::move(made);
@@ -105,8 +96,19 @@ inline absl::Status ApplyGradients(const tensorflow::Scope& scope,
 inline absl::Status Minimize(const tensorflow::Scope& scope, const tensorflow::Output& loss,
                              const std::vector<tensorflow::Output>& variables,
                              const Optimizer& optimizer, TrainingStep* training) {
+  tensorflow::Output scaled = loss;
+  if (!optimizer.loss_scale_name().empty()) {
+    // A LossScaleOptimizer multiplies the loss by this variable.
+    const std::string name = optimizer.loss_scale_name() + "/dynamic_scale";
+    Variables scale;
+    TF_RETURN_IF_ERROR(
+        NewVariables(scope, {{name, tensorflow::DT_FLOAT, {}, initializers::Ones{}}}, &scale));
+    namespace ops = tensorflow::ops;
+    const ops::ReadVariableOp value(scope, scale.handles[0], tensorflow::DT_FLOAT);
+    scaled = ops::Mul(scope, loss, ops::Cast(scope, value, loss.type()));
+  }
   std::vector<tensorflow::Output> gradients;
-  TF_RETURN_IF_ERROR(tensorflow_ext::AddSymbolicGradients(scope, {loss}, variables, &gradients));
+  TF_RETURN_IF_ERROR(tensorflow_ext::AddSymbolicGradients(scope, {scaled}, variables, &gradients));
   return ApplyGradients(scope, gradients, variables, optimizer, training);
 }
 

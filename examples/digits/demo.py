@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains one network on real digits from Python and from C++ and compares.
 
-Both start from the same weights and see the same batches. Python uses Keras and
+Both draw the same initial weights and see the same batches. Python uses Keras and
 Python's gradients; C++ builds the graph itself and differentiates it with
 AddSymbolicGradients (bindings/cxx/examples/train_digits.cc). Then a table shows how far
 each client's gradient of each op is from central differences.
@@ -57,15 +57,13 @@ def train_in_python(
     return digits.train(network, data, lambda loss: progress.update(task, advance=1, loss=loss))
 
 
-def train_in_cpp(
-    weights: list[np.ndarray], data: digits.Data, progress: Progress
-) -> tuple[np.ndarray, float]:
+def train_in_cpp(data: digits.Data, progress: Progress) -> tuple[np.ndarray, float]:
     """Trains with the C++ client in a separate process; returns the same."""
     task = progress.add_task("graph (C++)", total=len(data.x), loss=0.0)
     losses = []
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        programs.write(folder, weights, data)
+        programs.write(folder, data)
         for loss in programs.train("C++", folder):
             losses.append(loss)
             progress.update(task, advance=1, loss=loss)
@@ -117,10 +115,9 @@ def main() -> int:
     console = Console()
     data = digits.make_data(arguments.steps, BATCH)
     network = digits.make_network()
-    weights = network.get_weights()
     with _progress(console) as progress:
         python, python_accuracy = train_in_python(network, data, progress)
-        cpp, cpp_accuracy = train_in_cpp(weights, data, progress)
+        cpp, cpp_accuracy = train_in_cpp(data, progress)
 
     deviation = print_curves(console, python, cpp)
     draw_curves(python, cpp, arguments.picture)

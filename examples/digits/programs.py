@@ -8,7 +8,7 @@ bindings/cxx/examples/train_digits.cc describes the files in FOLDER.
 import pathlib
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import network
 import numpy as np
@@ -24,18 +24,15 @@ LIBRARY = pathlib.Path(sysconfig.get_lib()) / "libtensorflow_ext.so"
 LANGUAGES = ("C++", "Go", "Java", "Rust")
 
 
-def write(folder: pathlib.Path, weights: Sequence[np.ndarray], data: network.Data) -> None:
+def write(folder: pathlib.Path, data: network.Data) -> None:
     """Writes the programs' input.
 
     Args:
       folder: The destination.
-      weights: The network's weights before training.
       data: The batches and the test set.
     """
     for field, value in data._asdict().items():
         _write(folder / field, value)
-    for i, value in enumerate(weights):
-        _write(folder / f"{'wb'[i % 2]}{i // 2 + 1}", value)
     settings = [network.LEARNING_RATE, network.MOMENTUM, network.LEVELS, network.REVERSE_SCALE]
     _write(folder / "settings", np.array(settings))
 

@@ -12,7 +12,7 @@ import numpy as np
 from tensorflow_ext import _names as names
 from tensorflow_ext_codegen.initializers import INITIALIZERS
 from tensorflow_ext_codegen.op_interface import Op
-from tensorflow_ext_codegen.optimizers import OPTIMIZERS, SCHEDULES
+from tensorflow_ext_codegen.optimizers import LOSS_SCALE_OPTIMIZER, OPTIMIZERS, SCHEDULES
 
 
 class RenderError(Exception):
@@ -63,7 +63,7 @@ def render(
 
     A template has `ops`, `name` (the common name of the wrappers: a namespace, a
     package), `stem` (the file's name without its suffix), the tables `optimizers`,
-    `schedules` and `initializers`, and the filters
+    `schedules` and `initializers`, the class `loss_scale_optimizer`, and the filters
 
         snake, camel, pascal   a name in this case (`names`)
         safe                   a name that is not a keyword of the language
@@ -134,6 +134,7 @@ def render(
             optimizers=OPTIMIZERS,
             schedules=SCHEDULES,
             initializers=INITIALIZERS,
+            loss_scale_optimizer=LOSS_SCALE_OPTIMIZER,
             own=own,
             **variables,
             **further,

@@ -10,6 +10,7 @@ import dataclasses
 REQUIRED = object()
 
 RATE = "rate"  # a number or a schedule
+OPTIMIZER = "optimizer"
 NUMBER = "number"
 OPTIONAL_NUMBER = "number or nothing"
 OPTIONAL_COUNT = "integer or nothing"
@@ -181,6 +182,18 @@ OPTIMIZERS = (
         "The sign of a mixture of gradient and momentum.",
         _beta("beta_1", 0.9, "gradients in the step"),
         _beta("beta_2", 0.99, "gradients that is kept"),
+    ),
+)
+
+# Another optimizer of this kind is not in it.
+LOSS_SCALE_OPTIMIZER = Class(
+    "LossScaleOptimizer",
+    "Scales the loss for half precision, and skips steps whose gradients overflow.",
+    (
+        Field("inner_optimizer", OPTIMIZER, REQUIRED, "The optimizer of the unscaled gradients."),
+        _number("initial_scale", 32768.0, "The factor of the loss at the beginning."),
+        _number("dynamic_growth_steps", 2000, "The finite steps after which the factor doubles."),
+        Field("name", OPTIONAL_NAME, None, "The scope of the factor's variables."),
     ),
 )
 

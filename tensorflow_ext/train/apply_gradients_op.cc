@@ -70,7 +70,7 @@ step: The node that updates the variables.
 initialize: The node that sets the optimizer's variables to their initial values.
 state: The handles of the optimizer's variables, as "node:index", [m]: the iteration;
   the learning rate, unless it follows a schedule; the slots.
-names: Their names in checkpoints, [m].
+names: Their names in checkpoints, [m], such as "adam/_variables/2".
 inputs: The tensors of the graph that `nodes` read, as "node:index", [k]. A client that
   adds `nodes` to the graph itself maps each to the tensor of this name.
 optimizer: What `keras.optimizers.serialize` gives in Python, as JSON, or the name of

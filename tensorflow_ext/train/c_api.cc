@@ -169,30 +169,6 @@ void TfExt_ApplyGradients(TF_Graph* graph, const TF_Output* gradients, const TF_
   });
 }
 
-void TfExt_ApplyGradientsOfGraphDef(const void* graph_def, size_t graph_def_length,
-                                    const char* gradients, const char* variables,
-                                    const char* optimizer, TF_Buffer* nodes, TF_Buffer* training,
-                                    TF_Status* status) {
-  tensorflow_ext::Guarded(status, [&]() -> absl::Status {
-    TF_RETURN_IF_ERROR(tensorflow_ext::CheckEmpty(nodes));
-    TF_RETURN_IF_ERROR(tensorflow_ext::CheckEmpty(training));
-    if (optimizer == nullptr) {
-      return absl::InvalidArgumentError("optimizer: expected a string, got NULL");
-    }
-    std::vector<std::string> of_variables = tensorflow_ext::Lines(gradients);
-    for (std::string& gradient : of_variables) {
-      if (gradient == "-") gradient.clear();
-    }
-    TF_ASSIGN_OR_RETURN(const auto made, tensorflow_ext::train::ApplyGradients(
-                                             graph_def, graph_def_length, of_variables,
-                                             tensorflow_ext::Lines(variables), optimizer));
-    TF_RETURN_IF_ERROR(tensorflow_ext::Write(made.nodes.SerializeAsString(), nodes));
-    return tensorflow_ext::Write(absl::StrCat(made.step, "\n", made.initialize, "\n",
-                                              tensorflow_ext::train::StateLines(made)),
-                                 training);
-  });
-}
-
 void TfExt_NewVariable(TF_Graph* graph, const char* name, TF_DataType dtype, const int64_t* dims,
                        int num_dims, const char* initializer, TF_Output* handle,
                        TF_Operation** initialize, TF_Status* status) {

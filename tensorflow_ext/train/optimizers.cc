@@ -89,8 +89,8 @@ Optimizer RmsProp(Config* c) {
   const bool centered = c->Flag("centered", false);
   Optimizer optimizer;
   optimizer.slots = {{"velocity"}};
-  if (momentum > 0) optimizer.slots.push_back({"momentum"});
-  if (centered) optimizer.slots.push_back({"average_gradient"});
+  if (momentum > 0) optimizer.slots.push_back({"momentum", 0, /*is_apart=*/true});
+  if (centered) optimizer.slots.push_back({"average_gradient", 0, /*is_apart=*/true});
   optimizer.update = [=](const Update& u) {
     if (u.is_fused && momentum > 0 && !centered) {
       return Apply(
@@ -155,7 +155,7 @@ Optimizer Adam(Config* c) {
   const bool amsgrad = c->Flag("amsgrad", false);
   Optimizer optimizer;
   optimizer.slots = {{"momentum"}, {"velocity"}};
-  if (amsgrad) optimizer.slots.push_back({"velocity_hat"});
+  if (amsgrad) optimizer.slots.push_back({"velocity_hat", 0, /*is_apart=*/true});
   optimizer.update = [=](const Update& u) {
     const Expr power_1 = Power(beta_1, u.step), power_2 = Power(beta_2, u.step);
     if (u.is_fused) {

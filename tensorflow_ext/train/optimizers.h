@@ -20,6 +20,8 @@ namespace tensorflow_ext::train {
 struct Slot {
   std::string name;
   double initial = 0;
+  // True if Keras makes it after the slots before it of all variables.
+  bool is_apart = false;
 };
 
 // The update of one variable. All tensors have its type.

@@ -60,8 +60,8 @@ typedef struct TfExt_TrainingStep {
  * may differ by 5e-5 of itself.
  *
  * state: NULL, or an empty buffer that receives a line "node:0\tname" for each variable of the
- * optimizer: its handle and its name in checkpoints, which is that of Keras ("adam/iteration",
- * "adam/dense_kernel_momentum").
+ * optimizer: its handle and its name in checkpoints ("adam/_iterations", "adam/_variables/2"),
+ * which tf.train.Checkpoint(adam=optimizer) reads and writes.
  *
  * The optimizer's nodes are in a scope, its key "name" (by default "adam" etc.), which becomes
  * unique. Errors: INVALID_ARGUMENT, an argument is wrong, and those of TfExt_AddGradients. */
@@ -76,17 +76,6 @@ TFEXT_EXPORT void TfExt_ApplyGradients(TF_Graph* graph, const TF_Output* gradien
                                        const TF_Output* variables, int n, const char* optimizer,
                                        TfExt_TrainingStep* training, TF_Buffer* state,
                                        TF_Status* status);
-
-/* The same for a graph that is a serialized GraphDef, its library included. `gradients` and
- * `variables` are lines of tensors "node:index"; a gradient that does not exist is "-". `nodes`, an
- * empty buffer, receives the serialized GraphDef of what to add. `training`, an empty buffer,
- * receives the names of the nodes that are TfExt_TrainingStep's `step` and `initialize`, a line
- * each, and then the lines of `state`: the iteration, the learning rate unless it follows a
- * schedule, and the slots. */
-TFEXT_EXPORT void TfExt_ApplyGradientsOfGraphDef(const void* graph_def, size_t graph_def_length,
-                                                 const char* gradients, const char* variables,
-                                                 const char* optimizer, TF_Buffer* nodes,
-                                                 TF_Buffer* training, TF_Status* status);
 
 /* Adds a variable to `graph`. `name`: its name, and that of the node which is its handle. `dims`:
  * its shape. `initializer`: what keras.initializers.serialize gives in Python, as JSON, or a name,

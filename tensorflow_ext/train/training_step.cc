@@ -2,6 +2,7 @@
 
 #include "tensorflow_ext/train/training_step.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -35,6 +36,8 @@ namespace {
 
 // A variable that is trained, and its gradient: a whole one, or rows.
 struct Trained : Variable {
+  // The place among the variables of ApplyGradients.
+  size_t index = 0;
   // "node:index". Empty indices: a whole gradient.
   std::string gradient, indices;
   DataType index_type = DT_INT32;
@@ -42,8 +45,10 @@ struct Trained : Variable {
 
 class StepBuilder {
  public:
-  StepBuilder(const Graph& graph, Rules rules)
+  // `n`: the number of variables, those without a gradient included.
+  StepBuilder(const Graph& graph, Rules rules, size_t n)
       : rules_(std::move(rules)),
+        n_(n),
         nodes_(graph),
         scope_(nodes_.NewScope(rules_.name)),
         library_(tensorflow::OpRegistry::Global()),
@@ -58,19 +63,27 @@ class StepBuilder {
       computed.insert(trained.gradient.substr(0, trained.gradient.rfind(':')));
     }
     all_gradients_ = nodes_.Group(Scoped("gradients"), {computed.begin(), computed.end()});
+    const std::string scale = loss_scale == nullptr ? "" : loss_scale->name();
+    const std::string scaling = scale.substr(0, scale.rfind('/') + 1);
+    saved_scope_ = scale.empty() ? scope_ + "/" : scaling + "inner_optimizer/";
     StepState state;
-    state.iteration = State(Scoped("iteration"), DT_INT64, {}, 0);
+    state.iteration = State("iteration", "_iterations", DT_INT64, {}, 0);
     if (!rules_.schedule) {
-      state.learning_rate = State(Scoped("learning_rate"), DT_FLOAT, {}, rules_.learning_rate);
+      state.learning_rate =
+          State("learning_rate", "_learning_rate", DT_FLOAT, {}, rules_.learning_rate);
       result_.has_learning_rate = true;
     }
+    saved_ = result_.state.size();
     for (const Trained& trained : all) state.parameters.push_back(AddParameter(trained));
-    if (rules_.optimizer.product) state.product = State(Scoped("product"), all[0].type, {}, 1);
-    if (loss_scale != nullptr) {
-      const std::string& scale = loss_scale->name();
-      const std::string counter = scale.substr(0, scale.rfind('/') + 1) + "step_counter";
-      state.finite_steps = State(counter, DT_INT64, {}, 0);
-      state.loss_scale = Initialized(scale, DT_FLOAT, {}, rules_.loss_scaling->initial_scale);
+    AddSlots(all, &state.parameters);
+    if (rules_.optimizer.product) {
+      state.product = State("product", "_u_product", all[0].type, {}, 1);
+    }
+    if (!scale.empty()) {
+      const std::string counter = nodes_.Variable(scaling + "step_counter", DT_INT64, {}, "");
+      state.finite_steps = Initialized(counter, counter, DT_INT64, {}, 0);
+      state.loss_scale =
+          Initialized(scale, scale, DT_FLOAT, {}, rules_.loss_scaling->initial_scale);
     }
     WriteStep(rules_, state, &body_);
     TF_ASSIGN_OR_RETURN(const std::string call, nodes_.Call(Scoped("update"), "TfExt_train_step",
@@ -90,15 +103,16 @@ class StepBuilder {
     return body_.Argument(type);
   }
 
-  // Adds a variable of the optimizer.
-  Place State(const std::string& name, DataType type, const TensorShape& shape, double initial,
-              const std::string& device = "") {
-    return Initialized(nodes_.Variable(name, type, shape, device), type, shape, initial);
+  // Adds a variable of the optimizer. `saved`: its name in the optimizer's part of a checkpoint.
+  Place State(const std::string& name, const std::string& saved, DataType type,
+              const TensorShape& shape, double initial, const std::string& device = "") {
+    return Initialized(nodes_.Variable(Scoped(name), type, shape, device), saved_scope_ + saved,
+                       type, shape, initial);
   }
 
   // Adds the ops that set a variable to its initial value. `handle`: its node.
-  Place Initialized(const std::string& handle, DataType type, const TensorShape& shape,
-                    double initial) {
+  Place Initialized(const std::string& handle, const std::string& saved, DataType type,
+                    const TensorShape& shape, double initial) {
     tensorflow::Tensor value(type, {}), sizes(DT_INT64, {shape.dims()});
     body_.Check(FillWith({initial}, &value));
     for (int i = 0; i < shape.dims(); ++i) sizes.vec<int64_t>()(i) = shape.dim_size(i);
@@ -114,15 +128,52 @@ class StepBuilder {
     NewNodes::Set(assign, "dtype", type);
     assigns_.push_back(assign->name());
     result_.state.push_back(handle + ":0");
-    result_.names.push_back(handle);
+    result_.names.push_back(saved);
     return {Argument(handle, DT_RESOURCE), type, {}};
   }
 
-  // A slot of a trained variable.
-  Place SlotOf(const Trained& trained, const std::string& slot, double initial) {
-    const std::string name = absl::StrReplaceAll(trained.name, {{"/", "_"}});
-    return State(Scoped(absl::StrCat(name, "_", slot)), trained.type, trained.shape, initial,
-                 trained.handle->requested_device());
+  // Adds the slots of all variables. Checkpoints number an optimizer's variables in the order in
+  // which Keras makes them, also those of variables without a gradient, which have none here.
+  void AddSlots(const std::vector<Trained>& all, std::vector<Parameter>* parameters) {
+    if (rules_.use_ema) {
+      const auto averages = AddSlots(all, {{"average"}});
+      for (size_t k = 0; k < all.size(); ++k) (*parameters)[k].average = averages[k][0];
+    }
+    if (rules_.gradient_accumulation_steps > 1) {
+      const auto accumulators = AddSlots(all, {{"gradient_accumulator"}});
+      for (size_t k = 0; k < all.size(); ++k) (*parameters)[k].accumulator = accumulators[k][0];
+    }
+    const std::vector<Slot>& slots = rules_.optimizer.slots;
+    for (auto first = slots.begin(); first != slots.end();) {
+      const auto last =
+          std::find_if(first + 1, slots.end(), [](const Slot& slot) { return slot.is_apart; });
+      const auto added = AddSlots(all, {first, last});
+      for (size_t k = 0; k < all.size(); ++k) {
+        Parameter& p = (*parameters)[k];
+        for (const Place& slot : added[k]) {
+          p.slots.push_back(slot);
+          p.slots.back().indices = p.rows.indices;
+        }
+      }
+      first = last;
+    }
+  }
+
+  // Adds these slots of the first variable, then of the second. Returns those of each.
+  std::vector<std::vector<Place>> AddSlots(const std::vector<Trained>& all,
+                                           const std::vector<Slot>& slots) {
+    std::vector<std::vector<Place>> added(all.size());
+    for (size_t k = 0; k < all.size(); ++k) {
+      const std::string name = absl::StrReplaceAll(all[k].name, {{"/", "_"}});
+      for (size_t i = 0; i < slots.size(); ++i) {
+        added[k].push_back(
+            State(absl::StrCat(name, "_", slots[i].name),
+                  absl::StrCat("_variables/", saved_ + all[k].index * slots.size() + i),
+                  all[k].type, all[k].shape, slots[i].initial, all[k].handle->requested_device()));
+      }
+    }
+    saved_ += n_ * slots.size();
+    return added;
   }
 
   Parameter AddParameter(const Trained& trained) {
@@ -134,18 +185,14 @@ class StepBuilder {
     NewNodes::Set(gradient, "T", trained.type);
     p.gradient = Argument(gradient->name(), trained.type);
     if (!trained.indices.empty()) p.rows.indices = Argument(trained.indices, trained.index_type);
-    for (const Slot& slot : rules_.optimizer.slots) {
-      p.slots.push_back(SlotOf(trained, slot.name, slot.initial));
-      p.slots.back().indices = p.rows.indices;
-    }
-    if (rules_.use_ema) p.average = SlotOf(trained, "average", 0);
-    if (rules_.gradient_accumulation_steps > 1) {
-      p.accumulator = SlotOf(trained, "gradient_accumulator", 0);
-    }
     return p;
   }
 
   const Rules rules_;
+  const size_t n_;
+  // The beginning of names in checkpoints, and the number of Keras' variables before these slots.
+  std::string saved_scope_;
+  size_t saved_ = 0;
   NewNodes nodes_;
   const std::string scope_;
   std::string all_gradients_;
@@ -197,6 +244,7 @@ absl::StatusOr<TrainingStep> ApplyGradients(const Graph& graph,
   std::set<const Node*> different;
   for (size_t k = 0; k < gradients.size(); ++k) {
     Trained trained;
+    trained.index = k;
     TF_ASSIGN_OR_RETURN(static_cast<Variable&>(trained), ReadVariable(variables[k]));
     const OutputTensor& gradient = gradients[k];
     if (!different.insert(trained.handle).second) {
@@ -232,7 +280,8 @@ absl::StatusOr<TrainingStep> ApplyGradients(const Graph& graph,
     }
     row_nodes = std::move(sliced.nodes);
   }
-  TF_ASSIGN_OR_RETURN(TrainingStep step, StepBuilder(graph, std::move(rules)).Run(all, loss_scale));
+  TF_ASSIGN_OR_RETURN(TrainingStep step,
+                      StepBuilder(graph, std::move(rules), variables.size()).Run(all, loss_scale));
   step.nodes.mutable_node()->MergeFrom(row_nodes.node());
   step.nodes.mutable_library()->MergeFrom(row_nodes.library());
   return step;

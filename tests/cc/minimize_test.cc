@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Minimize of a C++ client that links libtensorflow_ext.so.
+// Minimize, variables and savers of a C++ client that links libtensorflow_ext.so.
 
 #include "tensorflow_ext/minimize.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <string>
@@ -27,6 +28,14 @@ using tensorflow::Output;
 using tensorflow::Scope;
 using tensorflow::Tensor;
 
+std::unique_ptr<tensorflow::Session> NewSession(const Scope& scope) {
+  tensorflow::GraphDef graph_def;
+  CheckOk(scope.ToGraphDef(&graph_def));
+  std::unique_ptr<tensorflow::Session> session(tensorflow::NewSession({}));
+  CheckOk(session->Create(graph_def));
+  return session;
+}
+
 // The loss x * x + x for x = 3, and a variable that it does not depend on.
 struct Parabola {
   Parabola() {
@@ -40,11 +49,7 @@ struct Parabola {
 
   // Runs a number of steps and returns x.
   double Train(const TrainingStep& training, int steps) const {
-    tensorflow::GraphDef graph_def;
-    CheckOk(scope.ToGraphDef(&graph_def));
-    const std::unique_ptr<tensorflow::Session> session(
-        tensorflow::NewSession(tensorflow::SessionOptions()));
-    CheckOk(session->Create(graph_def));
+    const std::unique_ptr<tensorflow::Session> session = NewSession(scope);
     CheckOk(
         session->Run({}, {}, {start.node()->name(), training.initialize.node()->name()}, nullptr));
     for (int i = 0; i < steps; ++i) {
@@ -71,8 +76,9 @@ void Steps() {
   TrainingStep training;
   CheckOk(Minimize(parabola.scope, parabola.loss, {parabola.x, parabola.other}, sgd, &training));
   if (training.state.size() != 2) return Check(false, "two variables of the optimizer");
-  Check(training.state[0].name == "sgd/iteration" && training.state[1].name == "sgd/learning_rate",
-        "the names of the optimizer's variables");
+  Check(
+      training.state[0].name == "sgd/_iterations" && training.state[1].name == "sgd/_learning_rate",
+      "the names of the optimizer's variables");
   Check(training.iteration.node() == training.state[0].handle.node() &&
             training.learning_rate.node() == training.state[1].handle.node(),
         "their handles");
@@ -98,7 +104,52 @@ void TwoOptimizersAndASchedule() {
   CheckOk(Minimize(parabola.scope, parabola.loss, {parabola.x}, Optimizer::FromJson("adam"),
                    &training));
   CheckNear(parabola.Train(training, 1), 2.999, "a step of another one");
-  Check(training.state[0].name == "adam_1/iteration", training.state[0].name);
+  Check(training.state[0].name == "adam_1/_iterations", training.state[0].name);
+}
+
+void ScaledLosses() {
+  const Parabola parabola;
+  LossScaleOptimizer scaling;
+  SGD sgd;
+  sgd.learning_rate = 0.25;
+  scaling.inner_optimizer = sgd;
+  scaling.name = "scaling";
+  TrainingStep training;
+  CheckOk(Minimize(parabola.scope, parabola.loss, {parabola.x}, scaling, &training));
+  CheckNear(parabola.Train(training, 2), 0.375, "the same as without scaling");
+  Check(training.state.back().name == "scaling/dynamic_scale", training.state.back().name);
+}
+
+// Variables whose values a checkpoint keeps.
+void Savers() {
+  const Scope scope = Scope::NewRootScope();
+  Variables made;
+  CheckOk(NewVariables(scope,
+                       {{"layer/ones", DT_DOUBLE, {2}, initializers::Ones{}},
+                        {"layer/draws", DT_DOUBLE, {2}, Initializer::FromJson("he_normal")}},
+                       &made));
+  const Output value = ops::ReadVariableOp(scope, made.handles[1], DT_DOUBLE);
+  const ops::AssignVariableOp zero(scope, made.handles[1], {0.0, 0.0});
+  Saver saver;
+  CheckOk(AddSaver(scope, made.Saved(), &saver));
+  const std::unique_ptr<tensorflow::Session> session = NewSession(scope);
+  const auto draws = [&] {
+    std::vector<Tensor> fetched;
+    CheckOk(session->Run({}, {value.name()}, {}, &fetched));
+    return fetched.empty() ? 0 : fetched[0].flat<double>()(0);
+  };
+  const std::string prefix = std::string(std::getenv("TEST_TMPDIR")) + "/saved";
+  CheckOk(session->Run({}, {}, {made.initialize.node()->name()}, nullptr));
+  const double first = draws();
+  CheckOk(saver.Save(session.get(), prefix));
+  CheckOk(session->Run({}, {}, {zero.operation.node()->name()}, nullptr));
+  Check(first != 0 && draws() == 0, "the draws are gone");
+  CheckOk(saver.Restore(session.get(), prefix));
+  Check(draws() == first, "the draws that were saved");
+  Check(absl::IsNotFound(saver.Restore(session.get(), prefix + "_none")), "there is no such file");
+  const absl::Status again =
+      NewVariables(scope, {{"layer/ones", DT_DOUBLE, {}, initializers::Ones{}}}, &made);
+  Check(absl::StrContains(again.message(), "'layer/ones' cannot name a node"), again.ToString());
 }
 
 void Errors() {
@@ -130,6 +181,8 @@ void Errors() {
 int main() {
   tensorflow_ext::Steps();
   tensorflow_ext::TwoOptimizersAndASchedule();
+  tensorflow_ext::ScaledLosses();
+  tensorflow_ext::Savers();
   tensorflow_ext::Errors();
   return tensorflow_ext::ExitStatus();
 }

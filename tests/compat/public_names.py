@@ -50,6 +50,7 @@ _CPP_HEADERS = (
     "minimize.h",
     "slice_gradients.h",
     "use_model_gradients.h",
+    "variables.h",
 )
 # A name whose value changes with versions.
 _VERSION = "TFEXT_VERSION"

@@ -28,7 +28,7 @@ def training(tmp_path_factory: pytest.TempPathFactory) -> Training:
     folder = tmp_path_factory.mktemp("digits")
     data = network.make_data(STEPS, BATCH)
     digits = network.make_network()
-    programs.write(folder, digits.get_weights(), data)
+    programs.write(folder, data)
     losses, accuracy = network.train(digits, data, lambda loss: None)
     assert losses[-1] < losses[0] / 2
     return Training(folder, losses, accuracy)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model that Keras exported trains in other languages as it does in Python."""
 
+import itertools
+import os
 import pathlib
 import shutil
 
@@ -9,6 +11,7 @@ import model as fine_tune
 import numpy as np
 import pytest
 import tensorflow as tf
+from sampling import turn
 
 STEPS = 100
 TOLERANCE = 1e-5
@@ -84,6 +87,35 @@ def test_trains_as_python_does(
     for variable, value in zip(loaded.model.variables, variables, strict=True):
         scale = np.abs(value).max()
         np.testing.assert_allclose(variable.numpy(), value, 0, TOLERANCE * scale)
+
+
+# Each commit chooses two languages; the release check runs all pairs.
+_PAIRS = turn(os.environ.get("COMMIT", ""), [*itertools.permutations(fine_tune.PROGRAMS, 2)])
+
+
+@pytest.mark.parametrize(("first", "second"), _PAIRS)
+def test_each_trains_what_another_saved(
+    first: str,
+    second: str,
+    exported: pathlib.Path,
+    python: tuple[list[float], list[np.ndarray]],
+    tmp_path: pathlib.Path,
+) -> None:
+    """From Python to a language, back, to another one and back; the losses are those of Python
+    without a break."""
+    model = tmp_path / "model"
+    shutil.copytree(exported, model)
+    part = STEPS // 3
+    for begin, language in ((0, first), (part, second)):
+        data = fine_tune.Data(STEPS)
+        data.x, data.labels = data.x[: begin + part], data.labels[: begin + part]
+        data.write(tmp_path, begin)
+        found = list(fine_tune.train_in_program(language, model, tmp_path))
+        middle, end = begin + part, begin + 2 * part
+        data = fine_tune.Data(STEPS)
+        data.x, data.labels = data.x[middle:end], data.labels[middle:end]
+        found += _train(fine_tune.Training(model), data)
+        np.testing.assert_allclose(found, python[0][begin:end], rtol=TOLERANCE, atol=0)
 
 
 def test_calls_that_draw_are_refused(exported: pathlib.Path, data: pathlib.Path) -> None:

@@ -3,6 +3,7 @@
 
 import json
 import re
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,17 +16,21 @@ from tensorflow_ext import raw_ops
 
 v1 = tf.compat.v1
 Arrays = list[np.ndarray]
+# A key in a checkpoint is a name and this.
+KEY = "/.ATTRIBUTES/VARIABLE_VALUE"
 
 
-def values_of(variables: Sequence[Any]) -> dict[str, np.ndarray]:
-    """The values of the variables of a Keras optimizer, by their names in checkpoints.
-
-    Keras numbers its optimizers, and gives Nadam's product no name.
-    """
-    return {
-        re.sub("/variable.*", "/product", re.sub(r"_\d+/", "/", v.path)): v.numpy()
-        for v in variables
-    }
+def values_of(optimizer: Any) -> dict[str, np.ndarray]:
+    """The optimizer's part of a checkpoint of Python, without the variables that it trains."""
+    name = re.sub(r"_\d+$", "", optimizer.name)
+    with tempfile.TemporaryDirectory() as folder:
+        path = tf.train.Checkpoint(**{name: optimizer}).write(f"{folder}/saved")
+        reader = tf.train.load_checkpoint(path)
+        return {
+            key.removesuffix(KEY): reader.get_tensor(key)
+            for key in reader.get_variable_to_shape_map()
+            if key.endswith(KEY) and "/_trainable_variables/" not in key
+        }
 
 
 def keras_steps(
@@ -39,7 +44,7 @@ def keras_steps(
             variables.append(keras.Variable(value, dtype=value.dtype.name, name=name))
     for step in gradients:
         optimizer.apply([tf.constant(g) for g in step], variables)
-        yield [v.numpy() for v in variables], values_of(optimizer.variables)
+        yield [v.numpy() for v in variables], values_of(optimizer)
 
 
 def our_steps(

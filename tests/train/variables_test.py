@@ -13,6 +13,7 @@ import tensorflow as tf
 from c_client import Graph
 from graph_api import GraphApi
 from graphs import client_error, graph_of
+from steps import KEY
 from tensorflow.core.framework import graph_pb2
 
 from tensorflow_ext import raw_ops
@@ -44,10 +45,6 @@ INITIALIZERS: dict[str, Callable[[], Any]] = {
 }
 
 LEAST_RANKS = {"orthogonal": 2, "he uniform by axes": 1}
-
-
-# A key in a checkpoint is a variable's name and this.
-KEY = "/.ATTRIBUTES/VARIABLE_VALUE"
 
 
 def empty_graph() -> Graph:

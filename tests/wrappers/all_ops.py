@@ -17,9 +17,12 @@ If a binding chooses node names itself, the nodes are in a scope of the call's n
 printed to standard error with the call's name, and end the program with 1. No other part of the
 program knows an op: all_ops_test.py compares the graph.
 
-A language brings all of this in bindings/LANGUAGE: the template wrappers_test/all_ops.*.jinja, the
-module LANGUAGE_calls beside it, whose FILTERS are the template's functions in addition to those of
-the wrappers, and the programs in its BUILD.
+With --train it is the program all_objects, which makes each object of `objects` (objects.py) by its
+wrapper, gives every field its value, and prints its JSON on a line.
+
+A language brings all of this in bindings/LANGUAGE: the templates wrappers_test/all_ops.*.jinja and
+all_objects.*.jinja, the module LANGUAGE_calls beside them, whose FILTERS are the templates'
+functions in addition to those of the wrappers, and the programs in its BUILD.
 """
 
 import argparse
@@ -29,6 +32,7 @@ import pathlib
 import sys
 
 from calls import calls
+from objects import all_objects
 
 from tensorflow_ext_codegen import language, op_interface, wrappers
 
@@ -40,14 +44,17 @@ def main() -> int:
     arguments = parser.parse_args()
     chosen = wrappers.find_language(arguments.language)
     own = importlib.import_module(f"{arguments.language}_calls")
-    (template,) = pathlib.Path(own.__file__).parent.glob("all_ops.*.jinja")
+    program = "all_objects" if arguments.train else "all_ops"
+    (template,) = pathlib.Path(own.__file__).parent.glob(f"{program}.*.jinja")
     end = template.with_suffix("").suffix
-    ops = op_interface.describe_all(wrappers.read_op_defs(arguments.library))
+    op_defs = [] if arguments.train else wrappers.read_op_defs(arguments.library)
+    ops = op_interface.describe_all(op_defs)
     name = arguments.name or wrappers.library_name(arguments.library)
     files = language.render(
         dataclasses.replace(
             chosen,
             templates={end: template.name},
+            train={end: template.name},
             files=None,
             filters={**chosen.filters, **own.FILTERS},
         ),
@@ -56,6 +63,7 @@ def main() -> int:
         arguments.write.stem,
         template.parent,
         calls=calls(ops),
+        objects=all_objects(),
         is_own=not arguments.library,
     )
     arguments.write.write_text(files[end])

@@ -27,12 +27,24 @@ _GRADIENTS = {
     "upstream_of_x": [2 * _X * _X, None],
     "by_upstream": [2 * _X],
 }
+_TRAINING_ERRORS = {
+    "same_name": "names: 'x' cannot name a node, or the graph has such a node",
+    "not_finite": "CosineDecay: initial_learning_rate must be a number",
+    "no_file": "/nowhere/model",
+}
 _ERRORS = {
-    "Go": {"no_x": "tfext.Gradients: xs[0] is no tensor"},
+    "Go": {
+        "no_x": "tfext.Gradients: xs[0] is no tensor",
+        "not_made": "train.SGD{}: expected the result of train.NewSGD, which has the defaults",
+        "not_finite": "SGD: CosineDecay: expected numbers that are finite",
+        "no_initializer": 'initializer of "x": expected one such as train.NewGlorotUniform()',
+        "no_file": "/nowhere/model",
+    },
     "Java": {
         "eager": "Gradients.add: expected tensors of a graph, got one of an eager session",
         "no_y": "Gradients.add: ys: expected at least one tensor",
         "upstream_number": "Gradients.add: upstream: expected none or one for each y: 1, got 2",
+        **_TRAINING_ERRORS,
     },
     "Rust": {
         "upstream_shape": (
@@ -41,6 +53,7 @@ _ERRORS = {
         "upstream_number": "gradients: expected an upstream gradient for each y: 1, got 0",
         "descent": "minimize: the loss depends on none of the 1 variables",
         "adadelta": "minimize: the loss depends on none of the 1 variables",
+        **_TRAINING_ERRORS,
     },
 }
 
@@ -83,7 +96,7 @@ def test_gradients(language: str) -> None:
 
 
 @pytest.mark.skipif("Rust" not in _PROGRAMS, reason="no Rust: ./run doctor")
-def test_minimize_of_rust() -> None:
+def test_minimize_of_the_crate() -> None:
     """Every update waits for all gradients, so 20 steps give these numbers in every run."""
     printed = [line.split(" ", 1) for line in _run("Rust", **{_VARIABLE: _LIBRARY})]
     lines = dict(printed)
@@ -104,6 +117,12 @@ def test_minimize_of_rust() -> None:
     for update in ("descent", "adadelta"):
         found = [float(x) for x in lines[update].split()]
         np.testing.assert_allclose(found, run(update), rtol=1e-12, err_msg=update)
+
+
+@every_language
+def test_minimize(language: str) -> None:
+    lines = dict(line.split(" ", 1) for line in _run(language, **{_VARIABLE: _LIBRARY}))
+    assert float(lines["loss_scale"]) == 0.375  # 3 - 7/4 - (2 * 5/4 + 1)/4
 
 
 @every_language

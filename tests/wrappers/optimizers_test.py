@@ -13,6 +13,7 @@ from tensorflow_ext_codegen import initializers, optimizers
 
 TABLES = (
     (optimizers.OPTIMIZERS, keras.optimizers),
+    ((optimizers.LOSS_SCALE_OPTIMIZER,), keras.optimizers),
     (optimizers.SCHEDULES, keras.optimizers.schedules),
     (initializers.INITIALIZERS, keras.initializers),
 )

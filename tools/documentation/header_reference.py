@@ -36,6 +36,7 @@ PAGES = {
             "minimize.h",
             "slice_gradients.h",
             "use_model_gradients.h",
+            "variables.h",
             "testing/check_gradient.h",
         ),
     ),

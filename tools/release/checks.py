@@ -88,10 +88,10 @@ def sdist(place: Place) -> None:
     with tarfile.open(file) as tar:
         tar.extractall(place.folder)
     (folder,) = place.folder.iterdir()
-    files = {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
-    links = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_symlink()}
+    paths = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
+    files = {str(path.relative_to(folder)) for path in paths}
     tracked = run("git", "ls-files", "-z", cwd=place.release.root).decode().split("\0")
-    if (files | links) ^ {*filter(None, tracked), "PKG-INFO"}:
+    if files ^ {*filter(None, tracked), "PKG-INFO"}:
         raise ReleaseError(f"{file}: its files are not those of the commit")
     run(folder / "run", "help", cwd=folder)
 

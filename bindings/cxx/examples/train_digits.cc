@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Trains the network of network.py from C++: the graph is built with Scope, differentiated and
-// trained by Minimize and run in a session. Python prepares the data; nothing of its gradients is
-// used.
+// trained by Minimize and run in a session. Its initial values are those of Keras. Python prepares
+// the data; nothing of its gradients is used.
 //
 //   train_digits LIBRARY FOLDER
 //
 // LIBRARY is libtensorflow_ext.so, which this program links. FOLDER holds files that programs.py
 // writes, each a `tensor` of the protocol of tests/clients/README.md: the batches (x, label,
-// domain, with a leading axis of steps), the test set (test_x, test_label), the initial weights
-// (w1, b1, ...) and the settings (settings: learning rate, momentum, levels, reverse scale). Prints
-// the loss of each step; writes the accuracy on the test set there (accuracy).
+// domain, with a leading axis of steps), the test set (test_x, test_label) and the settings
+// (settings: learning rate, momentum, levels, reverse scale). Prints the loss of each step; writes
+// the accuracy on the test set there (accuracy).
 
 #include <cstdint>
 #include <cstdio>
@@ -37,13 +37,12 @@ namespace {
 
 namespace ops = tensorflow::ops;
 namespace ext = tensorflow_ext::ops;
+namespace init = tensorflow_ext::initializers;
 using tensorflow::DT_DOUBLE;
 using tensorflow::DT_INT32;
 using tensorflow::Output;
 using tensorflow::Scope;
 using tensorflow::Tensor;
-
-const std::vector<std::string> kWeights = {"w1", "b1", "w2", "b2", "w3", "b3", "w4", "b4"};
 
 absl::Status Read(const std::string& file, Tensor* tensor) {
   std::ifstream stream(file, std::ios::binary);
@@ -94,7 +93,6 @@ class Trainer {
     for (const char* name : {"x", "label", "domain", "test_x", "test_label"}) {
       TF_RETURN_IF_ERROR(Load(name));
     }
-    for (const std::string& name : kWeights) TF_RETURN_IF_ERROR(Load(name));
     Scope scope = Scope::NewRootScope();
     Names names;
     TF_RETURN_IF_ERROR(Build(scope, &names));
@@ -111,17 +109,6 @@ class Trainer {
   absl::Status Load(const std::string& name) { return Read(folder_ + "/" + name, &data_[name]); }
 
   double setting(int i) { return data_["settings"].flat<double>()(i); }
-
-  // A variable with its initial value; returns its read value.
-  Output Variable(const Scope& scope, const std::string& name, const Tensor& value, Output* handle,
-                  Names* names) {
-    *handle = ops::VarHandleOp(scope.WithOpName(name), DT_DOUBLE, value.shape(),
-                               ops::VarHandleOp::SharedName(name));
-    ops::AssignVariableOp assign(scope.WithOpName(name + "_assign"), *handle,
-                                 ops::Const(scope, value));
-    names->initializers.push_back(assign.operation.node()->name());
-    return ops::ReadVariableOp(scope.WithOpName(name + "_read"), *handle, DT_DOUBLE);
-  }
 
   // Activations with `levels` steps per unit: rounded in the forward pass, the identity in the
   // backward pass.
@@ -141,9 +128,21 @@ class Trainer {
   }
 
   absl::Status Build(const Scope& scope, Names* names) {
-    std::vector<Output> handles(kWeights.size()), weights;
-    for (size_t i = 0; i < kWeights.size(); ++i) {
-      weights.push_back(Variable(scope, kWeights[i], data_[kWeights[i]], &handles[i], names));
+    tensorflow_ext::Variables variables;
+    TF_RETURN_IF_ERROR(
+        tensorflow_ext::NewVariables(scope,
+                                     {{"w1", DT_DOUBLE, {64, 128}, init::GlorotUniform{/*seed=*/0}},
+                                      {"b1", DT_DOUBLE, {128}, init::Zeros{}},
+                                      {"w2", DT_DOUBLE, {128, 64}, init::GlorotUniform{/*seed=*/1}},
+                                      {"b2", DT_DOUBLE, {64}, init::Zeros{}},
+                                      {"w3", DT_DOUBLE, {64, 10}, init::GlorotUniform{/*seed=*/2}},
+                                      {"b3", DT_DOUBLE, {10}, init::Zeros{}},
+                                      {"w4", DT_DOUBLE, {64, 2}, init::GlorotUniform{/*seed=*/3}},
+                                      {"b4", DT_DOUBLE, {2}, init::Zeros{}}},
+                                     &variables));
+    std::vector<Output> weights;
+    for (const Output& handle : variables.handles) {
+      weights.push_back(ops::ReadVariableOp(scope, handle, DT_DOUBLE));
     }
     Output x = ops::Placeholder(scope.WithOpName("x"), DT_DOUBLE);
     Output label = ops::Placeholder(scope.WithOpName("label"), DT_INT32);
@@ -164,8 +163,8 @@ class Trainer {
     sgd.learning_rate = setting(0);
     sgd.momentum = setting(1);
     tensorflow_ext::TrainingStep training;
-    TF_RETURN_IF_ERROR(tensorflow_ext::Minimize(scope, loss, handles, sgd, &training));
-    names->initializers.push_back(training.initialize.node()->name());
+    TF_RETURN_IF_ERROR(tensorflow_ext::Minimize(scope, loss, variables.handles, sgd, &training));
+    names->initializers = {variables.initialize.node()->name(), training.initialize.node()->name()};
     names->step = training.step.node()->name();
     names->x = x.name();
     names->label = label.name();

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Filters for the templates of optimizers."""
 
+import json
+
 from tensorflow_ext_codegen import optimizers
 from tensorflow_ext_codegen.optimizers import Field
 
 _TYPES = {
     optimizers.RATE: "LearningRate",
+    optimizers.OPTIMIZER: "Optimizer",
     optimizers.NUMBER: "double",
     optimizers.OPTIONAL_NUMBER: "std::optional<double>",
     optimizers.OPTIONAL_COUNT: "std::optional<int64_t>",
     optimizers.FLAG: "bool",
+    optimizers.NAME: "std::string",
     optimizers.OPTIONAL_NAME: "std::optional<std::string>",
     optimizers.NUMBERS: "std::vector<double>",
+    optimizers.OPTIONAL_AXES: "std::optional<std::vector<int64_t>>",
 }
 
 
@@ -23,5 +28,5 @@ def member(field: Field) -> str:
         return f"{kept} {field.name}"
     if field.default is None:
         return f"{kept} {field.name}"
-    value = str(field.default).lower()  # Python's False and 1e-07 are C++'s false and 1e-07.
-    return f"{kept} {field.name} = {value}"
+    # Python's false and 1e-07 are those of C++, as JSON.
+    return f"{kept} {field.name} = {json.dumps(field.default)}"

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The C++ code for the program of all calls."""
 
+import json
 from typing import Any
 
+from objects import Object
+
+from tensorflow_ext import _names as names
 from tensorflow_ext_codegen import cxx, op_interface
 
 
@@ -19,4 +23,13 @@ def _value(attribute: op_interface.Attribute, value: Any) -> str:
     return f"{{{', '.join(texts)}}}" if attribute.is_list else texts[0]
 
 
-FILTERS = {"value": _value}
+def _field(value: Any) -> str:
+    """The value of a field of an optimizer or another class, in C++."""
+    if isinstance(value, Object):
+        return names.snake_case(value.made.name)
+    if isinstance(value, list):
+        return f"{{{', '.join(map(str, value))}}}"
+    return json.dumps(value)  # Its texts and numbers are those of C++.
+
+
+FILTERS = {"field": _field, "value": _value}

@@ -5,9 +5,11 @@ import json
 from typing import Any
 
 from calls import has_no_function
+from objects import Object
 from tensorflow.core.framework import types_pb2
 
-from tensorflow_ext_codegen import go, op_interface
+from tensorflow_ext import _names as names
+from tensorflow_ext_codegen import go, op_interface, optimizers
 
 
 def _value(attribute: op_interface.Attribute, value: Any) -> str:
@@ -33,4 +35,18 @@ def _type(name: str) -> str:
     return f"tf.DataType({types_pb2.DataType.Value(name)})"
 
 
-FILTERS = {"can_call": has_no_function, "data_type": _type, "value": _value}
+def _field(value: Any, field: optimizers.Field) -> str:
+    """The value of a field of an optimizer or another class, in Go."""
+    if isinstance(value, Object):
+        return names.camel_case(value.made.name)
+    if field.kind in (optimizers.NUMBERS, optimizers.OPTIONAL_AXES):
+        return f"{go.train.field_type(field)}{{{', '.join(map(str, value))}}}"
+    call = {
+        optimizers.RATE: "train.Rate",
+        optimizers.OPTIONAL_NUMBER: "train.Number",
+        optimizers.OPTIONAL_COUNT: "train.Count",
+    }.get(field.kind)
+    return f"{call}({value})" if call else json.dumps(value)
+
+
+FILTERS = {"can_call": has_no_function, "data_type": _type, "field": _field, "value": _value}

@@ -8,27 +8,29 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import org.tensorflow.Graph;
 import org.tensorflow.Operand;
+import org.tensorflow.Output;
 import org.tensorflow.Result;
 import org.tensorflow.Session;
 import org.tensorflow.Tensor;
 import org.tensorflow.TensorFlow;
-import org.tensorflow.op.Op;
+import org.tensorflow.ndarray.Shape;
 import org.tensorflow.op.Ops;
 import org.tensorflow.op.core.Placeholder;
-import org.tensorflow.op.core.VarHandleOp;
 import org.tensorflow.types.TFloat64;
 import org.tensorflow.types.TInt32;
 import org.tensorflow.types.TInt64;
 import org.tensorflow.types.family.TNumber;
 import org.tensorflowext.op.ReverseGradient;
 import org.tensorflowext.op.TfExtOps;
+import org.tensorflowext.train.GlorotUniform;
 import org.tensorflowext.train.Optimizer;
 import org.tensorflowext.train.SGD;
 import org.tensorflowext.train.Training;
+import org.tensorflowext.train.Variables;
+import org.tensorflowext.train.Zeros;
 
 /**
  * Trains the network of examples/digits/network.py: {@code train_digits LIBRARY FOLDER}.
@@ -37,17 +39,10 @@ import org.tensorflowext.train.Training;
  * writes the accuracy on the test set into the folder.
  */
 public final class TrainDigits {
-  private static final List<String> WEIGHTS =
-      List.of("w1", "b1", "w2", "b2", "w3", "b3", "w4", "b4");
-
-  /** A weight: its variable, and the value read from it. */
-  private record Weight(VarHandleOp handle, Operand<TFloat64> value) {}
-
   private final Path folder;
   private final Ops tf;
   private final TfExtOps tfExt;
   private final TFloat64 settings;
-  private final List<Op> initializers = new ArrayList<>();
 
   private TrainDigits(Ops tf, Path folder) throws IOException {
     this.folder = folder;
@@ -73,11 +68,17 @@ public final class TrainDigits {
   }
 
   private void run(Graph graph, Session session) throws IOException {
-    List<Weight> w = new ArrayList<>();
-    for (String name : WEIGHTS) {
-      VarHandleOp handle = variable(name, read(name, TFloat64.class));
-      w.add(new Weight(handle, tf.readVariableOp(handle, TFloat64.class)));
+    long[][] kernels = {{64, 128}, {128, 64}, {64, 10}, {64, 2}};
+    Variables.Builder builder = new Variables.Builder(graph);
+    for (int i = 0; i < kernels.length; ++i) {
+      Shape shape = Shape.of(kernels[i]);
+      String layer = "layer_" + i;
+      builder
+          .add(layer + "/kernel", TFloat64.class, shape, new GlorotUniform().seed(i))
+          .add(layer + "/bias", TFloat64.class, shape.tail(), new Zeros());
     }
+    Variables variables = builder.build();
+    List<Output<?>> w = variables.handles();
     Placeholder<TFloat64> x = tf.placeholder(TFloat64.class);
     Placeholder<TInt32> label = tf.placeholder(TInt32.class);
     Placeholder<TInt32> domain = tf.placeholder(TInt32.class);
@@ -92,24 +93,16 @@ public final class TrainDigits {
         tf.math.add(crossEntropy(logits, label), crossEntropy(domainLogits, domain));
 
     Optimizer sgd = new SGD().learningRate(settings.getDouble(0)).momentum(settings.getDouble(1));
-    List<VarHandleOp> handles = w.stream().map(Weight::handle).toList();
-    Training training = Training.minimize(graph, loss, handles, sgd);
-    Session.Runner initialize = session.runner().addTarget(training.initialize());
-    initializers.forEach(initialize::addTarget);
-    initialize.run().close();
+    Training training = Training.minimize(graph, loss, w, sgd);
+    Session.Runner initialize = session.runner().addTarget(variables.initialize());
+    initialize.addTarget(training.initialize()).run().close();
     train(session, training, loss, x, label, domain);
     test(session, x, tf.math.argMax(logits, tf.constant(1)));
   }
 
-  /** A variable with an initial value. */
-  private VarHandleOp variable(String name, TFloat64 value) {
-    VarHandleOp handle = tf.varHandleOp(TFloat64.class, value.shape(), VarHandleOp.sharedName(name));
-    initializers.add(tf.assignVariableOp(handle, tf.constantOf(value)));
-    return handle;
-  }
-
-  private Operand<TFloat64> dense(Operand<TFloat64> x, Weight weights, Weight bias) {
-    return tf.nn.biasAdd(tf.linalg.matMul(x, weights.value()), bias.value());
+  private Operand<TFloat64> dense(Operand<TFloat64> x, Output<?> kernel, Output<?> bias) {
+    Operand<TFloat64> product = tf.linalg.matMul(x, tf.readVariableOp(kernel, TFloat64.class));
+    return tf.nn.biasAdd(product, tf.readVariableOp(bias, TFloat64.class));
   }
 
   /**

@@ -9,6 +9,7 @@ import java.util.StringJoiner;
 import org.tensorflow.EagerSession;
 import org.tensorflow.Graph;
 import org.tensorflow.Operand;
+import org.tensorflow.Operation;
 import org.tensorflow.Output;
 import org.tensorflow.Result;
 import org.tensorflow.Session;
@@ -17,6 +18,14 @@ import org.tensorflow.op.Ops;
 import org.tensorflow.types.TFloat64;
 import org.tensorflowext.op.Gradients;
 import org.tensorflowext.op.TfExtLibrary;
+import org.tensorflowext.train.Constant;
+import org.tensorflowext.train.CosineDecay;
+import org.tensorflowext.train.LossScaleOptimizer;
+import org.tensorflowext.train.Optimizer;
+import org.tensorflowext.train.SGD;
+import org.tensorflowext.train.Saver;
+import org.tensorflowext.train.Training;
+import org.tensorflowext.train.Variables;
 
 /**
  * Prints what the classes beside the typed ops give: NAME NUMBER... for gradients, with "none" for
@@ -41,6 +50,7 @@ final class UseWrappers {
       TfExtLibrary.load();
       gradients();
       errors();
+      training();
     }
   }
 
@@ -81,6 +91,32 @@ final class UseWrappers {
       }
     }
     System.out.println(line);
+  }
+
+  /** Minimizes x * x + x from x = 3 with a scaled loss, and prints x. */
+  private static void training() {
+    try (Graph graph = new Graph();
+        Session session = new Session(graph)) {
+      Ops tf = Ops.create(graph);
+      Variables.Builder builder = new Variables.Builder(graph);
+      builder.add("x", TFloat64.class, Shape.scalar(), new Constant().value(3));
+      Variables variables = builder.build();
+      attempt("same_name", builder::build);
+      List<Output<?>> handles = variables.handles();
+      Operand<TFloat64> x = tf.readVariableOp(handles.get(0), TFloat64.class);
+      Operand<TFloat64> loss = tf.math.add(tf.math.square(x), x);
+      SGD sgd = new SGD().learningRate(new CosineDecay(Double.NaN, 1));
+      attempt("not_finite", () -> Training.minimize(graph, loss, handles, sgd));
+      Optimizer scaling = new LossScaleOptimizer(new SGD().learningRate(0.25));
+      Training training = Training.minimize(graph, loss, handles, scaling);
+      Saver saver = Saver.add(graph, variables.saved());
+      List<Operation> targets =
+          List.of(
+              variables.initialize(), training.initialize(), training.step(), training.step());
+      targets.forEach(target -> session.runner().addTarget(target).run().close());
+      print(session, "loss_scale", List.of(Optional.of(x.asOutput())));
+      attempt("no_file", () -> saver.restore(session, "/nowhere/model"));
+    }
   }
 
   private static void errors() {

@@ -5,8 +5,10 @@ import json
 from typing import Any
 
 from calls import Call
+from objects import Object
 
-from tensorflow_ext_codegen import java, op_interface
+from tensorflow_ext import _names as names
+from tensorflow_ext_codegen import java, op_interface, optimizers
 
 
 def _value(item: java.Item, value: Any) -> str:
@@ -51,9 +53,19 @@ def _output(c: java.Class, argument: op_interface.Argument) -> str:
     return next(x.name for x in c.outputs if x.of == argument)
 
 
+def _field(value: Any, field: optimizers.Field) -> str:
+    """The value of a field of an optimizer or another class."""
+    if isinstance(value, Object):
+        return names.camel_case(value.made.name)
+    if field.kind == optimizers.NUMBERS:
+        return f"new double[] {{{', '.join(map(str, value))}}}"
+    return json.dumps(value).strip("[]")  # Axes are several arguments.
+
+
 FILTERS = {
     "attributes": _attributes,
     "described": java.describe,
+    "field": _field,
     "group": java.group,
     "output": _output,
 }

@@ -2,9 +2,13 @@
 """The Rust code for the program of all calls."""
 
 import dataclasses
+import json
 from typing import Any
 
-from tensorflow_ext_codegen import op_interface, rust
+from objects import Object
+
+from tensorflow_ext import _names as names
+from tensorflow_ext_codegen import op_interface, optimizers, rust
 
 
 def _value(attribute: op_interface.Attribute, value: Any) -> str:
@@ -24,4 +28,12 @@ def _value(attribute: op_interface.Attribute, value: Any) -> str:
     return rust.scalar(attribute.type, value)
 
 
-FILTERS = {"value": _value}
+def _field(value: Any, field: optimizers.Field) -> str:
+    """The value of a field of an optimizer or another class, in Rust."""
+    if isinstance(value, Object):
+        variable = names.snake_case(value.made.name)
+        return f"&{variable}" if field.kind == optimizers.OPTIMIZER else f"{variable}.clone()"
+    return json.dumps(value)  # Its texts, numbers and lists are those of Rust.
+
+
+FILTERS = {"field": _field, "value": _value}

@@ -58,6 +58,12 @@ type Output struct {
 	Index int
 }
 
+// DataType returns the type of the tensor.
+func (p Output) DataType() DataType {
+	defer runtime.KeepAlive(p.Op)
+	return DataType(C.TF_OperationOutputType(p.c()))
+}
+
 // Consumer is an input of an operation that takes an output of another.
 type Consumer struct {
 	Op    *Operation

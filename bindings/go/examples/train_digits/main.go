@@ -5,9 +5,8 @@
 //	train_digits LIBRARY FOLDER
 //
 // LIBRARY is libtensorflow_ext.so. FOLDER holds the data as package wire reads tensors:
-// the batches (x, label, domain, with a leading axis of steps), the initial weights (w1,
-// b1, ...) and the settings (settings: learning rate, momentum, levels, reverse scale).
-// It prints the loss of each step.
+// the batches (x, label, domain, with a leading axis of steps) and the settings (settings:
+// learning rate, momentum, levels, reverse scale). It prints the loss of each step.
 package main
 
 import (
@@ -23,8 +22,6 @@ import (
 	"tensorflowext.org/go/train"
 	"tensorflowext.org/go/wire"
 )
-
-var weightNames = []string{"w1", "b1", "w2", "b2", "w3", "b3", "w4", "b4"}
 
 // read reads a file that holds a tensor.
 func read(path string) (*tf.Tensor, error) {
@@ -58,20 +55,21 @@ func steps(tensor *tf.Tensor) ([]*tf.Tensor, error) {
 	return slices, nil
 }
 
-// network is the graph and what its session feeds, fetches and runs.
+// network has the tensors of a graph that its session feeds and fetches.
 type network struct {
 	x, label, domain, loss tf.Output
-	initializers           []*tf.Operation
-	weights                []tf.Output // the handles of the variables
 }
 
-// variable adds a variable with an initial value; it returns the handle and the value read.
-func (n *network) variable(scope *op.Scope, name string, value *tf.Tensor) (handle, read tf.Output) {
-	scope = scope.SubScope(name)
-	shape := tf.MakeShape(value.Shape()...)
-	handle = op.VarHandleOp(scope, value.DataType(), shape, op.VarHandleOpSharedName(name))
-	n.initializers = append(n.initializers, op.AssignVariableOp(scope, handle, op.Const(scope, value)))
-	return handle, op.ReadVariableOp(scope, handle, value.DataType())
+// newVariables adds the kernel and bias of each layer, with the initial values of Keras.
+func newVariables(graph *tf.Graph) (*train.Variables, error) {
+	var specs []train.VariableSpec
+	for i, shape := range [][]int64{{64, 128}, {128, 64}, {64, 10}, {64, 2}} {
+		layer := fmt.Sprintf("layer_%d/", i)
+		specs = append(specs,
+			train.VariableSpec{Name: layer + "kernel", DType: tf.Double, Shape: shape, Initializer: train.NewGlorotUniform().WithSeed(i)},
+			train.VariableSpec{Name: layer + "bias", DType: tf.Double, Shape: shape[1:], Initializer: train.NewZeros()})
+	}
+	return train.NewVariables(graph, specs)
 }
 
 func dense(scope *op.Scope, x, weights, bias tf.Output) tf.Output {
@@ -84,8 +82,8 @@ func crossEntropy(scope *op.Scope, logits, labels tf.Output) tf.Output {
 	return op.Mean(scope, losses, op.Const(scope, int32(0)))
 }
 
-// build adds the network to the scope's graph.
-func build(scope *op.Scope, data map[string]*tf.Tensor, settings []float64) *network {
+// build adds the network of these variables to the scope's graph.
+func build(scope *op.Scope, variables []tf.Output, settings []float64) *network {
 	n := &network{
 		x:      op.Placeholder(scope.SubScope("x"), tf.Double),
 		label:  op.Placeholder(scope.SubScope("label"), tf.Int32),
@@ -93,9 +91,8 @@ func build(scope *op.Scope, data map[string]*tf.Tensor, settings []float64) *net
 	}
 	reverseScale := float32(settings[3])
 	var weights []tf.Output
-	for _, name := range weightNames {
-		handle, value := n.variable(scope, name, data[name])
-		n.weights, weights = append(n.weights, handle), append(weights, value)
+	for _, handle := range variables {
+		weights = append(weights, op.ReadVariableOp(scope.SubScope("read"), handle, tf.Double))
 	}
 
 	first := scope.SubScope("first")
@@ -120,7 +117,7 @@ func run(library, folder string) error {
 		return err
 	}
 	data := map[string]*tf.Tensor{}
-	for _, name := range append([]string{"x", "label", "domain", "settings"}, weightNames...) {
+	for _, name := range []string{"x", "label", "domain", "settings"} {
 		tensor, err := read(filepath.Join(folder, name))
 		if err != nil {
 			return err
@@ -139,15 +136,19 @@ func run(library, folder string) error {
 		}
 	}
 
-	scope := op.NewScope()
-	n := build(scope, data, settings)
-	graph, err := scope.Finalize()
+	graph := tf.NewGraph()
+	variables, err := newVariables(graph)
 	if err != nil {
+		return err
+	}
+	scope := op.NewScopeWithGraph(graph)
+	n := build(scope, variables.Handles, settings)
+	if _, err := scope.Finalize(); err != nil {
 		return err
 	}
 	sgd := train.NewSGD()
 	sgd.LearningRate, sgd.Momentum = train.Rate(settings[0]), settings[1]
-	training, err := train.Minimize(graph, n.loss, n.weights, sgd)
+	training, err := train.Minimize(graph, n.loss, variables.Handles, sgd)
 	if err != nil {
 		return err
 	}
@@ -156,7 +157,7 @@ func run(library, folder string) error {
 		return err
 	}
 	defer session.Close()
-	if _, err := session.Run(nil, nil, append(n.initializers, training.Initialize)); err != nil {
+	if _, err := session.Run(nil, nil, []*tf.Operation{variables.Initialize, training.Initialize}); err != nil {
 		return err
 	}
 	for i := range batches["x"] {

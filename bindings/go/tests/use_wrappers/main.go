@@ -11,12 +11,14 @@ package main
 import (
 	"fmt"
 	"log"
+	"math"
 	"os"
 	"strings"
 
 	tf "github.com/wamuir/graft/tensorflow"
 	"github.com/wamuir/graft/tensorflow/op"
 	"tensorflowext.org/go/tfext"
+	"tensorflowext.org/go/train"
 )
 
 func main() {
@@ -35,6 +37,7 @@ func main() {
 	}
 	gradients()
 	errors()
+	training()
 }
 
 func printError(name string, err error) {
@@ -99,6 +102,50 @@ func gradients() {
 	for _, name := range names {
 		print(session, name, found[name])
 	}
+}
+
+// training minimizes x * x + x from x = 3 with a scaled loss, and prints x.
+func training() {
+	graph := tf.NewGraph()
+	variables, err := train.NewVariables(graph, []train.VariableSpec{
+		{Name: "x", DType: tf.Double, Initializer: train.NewConstant()},
+		{Name: "start", DType: tf.Double, Initializer: train.Serialized("ones")},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	scope := op.NewScopeWithGraph(graph)
+	start := op.AssignVariableOp(scope, variables.Handles[0], op.Const(scope.SubScope("three"), 3.0))
+	x := op.ReadVariableOp(scope, variables.Handles[0], tf.Double)
+	loss := op.Add(scope, op.Mul(scope, x, x), x)
+	sgd := train.NewSGD()
+	_, err = train.Minimize(graph, loss, variables.Handles[:1], train.SGD{})
+	printError("not_made", err)
+	sgd.LearningRate = train.NewCosineDecay(math.NaN(), 1)
+	_, err = train.Minimize(graph, loss, variables.Handles[:1], sgd)
+	printError("not_finite", err)
+	_, err = train.NewVariables(graph, []train.VariableSpec{{Name: "x", DType: tf.Double}})
+	printError("no_initializer", err)
+	sgd.LearningRate = train.Rate(0.25)
+	training, err := train.Minimize(graph, loss, variables.Handles[:1], train.NewLossScaleOptimizer(sgd))
+	if err != nil {
+		log.Fatal(err)
+	}
+	saver, err := train.AddSaver(graph, variables.Saved())
+	if err != nil {
+		log.Fatal(err)
+	}
+	session, err := tf.NewSession(graph, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, target := range []*tf.Operation{variables.Initialize, training.Initialize, start, training.Step, training.Step} {
+		if _, err := session.Run(nil, nil, []*tf.Operation{target}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	print(session, "loss_scale", []tf.Output{x})
+	printError("no_file", saver.Restore(session, "/nowhere/model"))
 }
 
 func errors() {

@@ -88,6 +88,11 @@ func Add(scope *Scope, x, y tf.Output) (z tf.Output) { return one(scope, "Add", 
 // Mul returns x * y.
 func Mul(scope *Scope, x, y tf.Output) (z tf.Output) { return one(scope, "Mul", nil, x, y) }
 
+// Cast returns the values in another type.
+func Cast(scope *Scope, x tf.Output, dstT tf.DataType) (y tf.Output) {
+	return one(scope, "Cast", attrs{"DstT": dstT}, x)
+}
+
 // Div returns x / y.
 func Div(scope *Scope, x, y tf.Output) (z tf.Output) { return one(scope, "Div", nil, x, y) }
 
@@ -105,12 +110,54 @@ func SparseSoftmaxCrossEntropyWithLogits(scope *Scope, features, labels tf.Outpu
 	return added.Output(0), added.Output(1)
 }
 
-// ResourceApplyGradientDescent subtracts alpha * delta from a variable.
-func ResourceApplyGradientDescent(scope *Scope, var_, alpha, delta tf.Output) (o *tf.Operation) {
-	return add(scope, "ResourceApplyGradientDescent", nil, var_, alpha, delta)
+// FloorMod returns the remainder of x / y, with the sign of y.
+func FloorMod(scope *Scope, x, y tf.Output) (z tf.Output) { return one(scope, "FloorMod", nil, x, y) }
+
+// ResourceGather returns rows of a variable.
+func ResourceGather(scope *Scope, resource, indices tf.Output, dtype tf.DataType) (output tf.Output) {
+	return one(scope, "ResourceGather", attrs{"dtype": dtype}, resource, indices)
 }
 
-// ResourceApplyKerasMomentum sets accum = momentum * accum - lr * grad; var += accum.
-func ResourceApplyKerasMomentum(scope *Scope, var_, accum, lr, grad, momentum tf.Output) (o *tf.Operation) {
-	return add(scope, "ResourceApplyKerasMomentum", nil, var_, accum, lr, grad, momentum)
+// Sin returns the sine of x.
+func Sin(scope *Scope, x tf.Output) (y tf.Output) { return one(scope, "Sin", nil, x) }
+
+// Sqrt returns the square root of x.
+func Sqrt(scope *Scope, x tf.Output) (y tf.Output) { return one(scope, "Sqrt", nil, x) }
+
+// Square returns x * x.
+func Square(scope *Scope, x tf.Output) (y tf.Output) { return one(scope, "Square", nil, x) }
+
+// SquaredDifference returns (x - y) * (x - y).
+func SquaredDifference(scope *Scope, x, y tf.Output) (z tf.Output) {
+	return one(scope, "SquaredDifference", nil, x, y)
 }
+
+// StatelessRandomNormal draws from the standard normal distribution.
+func StatelessRandomNormal(scope *Scope, shape, seed tf.Output) (output tf.Output) {
+	return one(scope, "StatelessRandomNormal", nil, shape, seed)
+}
+
+// StatelessRandomUniformInt draws integers from minval to maxval - 1.
+func StatelessRandomUniformInt(scope *Scope, shape, seed, minval, maxval tf.Output) (output tf.Output) {
+	return one(scope, "StatelessRandomUniformInt", nil, shape, seed, minval, maxval)
+}
+
+// SumAttr is an optional argument of Sum.
+type SumAttr func(attrs)
+
+// SumKeepDims keeps the axes, with size 1.
+func SumKeepDims(value bool) SumAttr {
+	return func(m attrs) { m["keep_dims"] = value }
+}
+
+// Sum returns the sum along axes.
+func Sum(scope *Scope, input, axis tf.Output, optional ...SumAttr) (output tf.Output) {
+	values := attrs{}
+	for _, set := range optional {
+		set(values)
+	}
+	return one(scope, "Sum", values, input, axis)
+}
+
+// Tanh returns the hyperbolic tangent of x.
+func Tanh(scope *Scope, x tf.Output) (y tf.Output) { return one(scope, "Tanh", nil, x) }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Trains the network of examples/digits in Rust. A scope builds the graph, and `minimize`
-//! adds the gradients and updates. Python prepares the data; none of its gradients are used.
+//! adds the gradients and updates. The initial values are those of Keras. Python prepares the
+//! data; none of its gradients are used.
 //!
 //!   train_digits LIBRARY FOLDER
 //!
 //! LIBRARY is libtensorflow_ext.so. Each file of FOLDER is a tensor of the clients'
-//! protocol: the batches (x, label, domain, with a leading axis of steps), the initial
-//! weights (w1, b1, ...) and the settings (settings: learning rate, momentum, levels,
-//! reverse scale). Prints the loss of each step.
+//! protocol: the batches (x, label, domain, with a leading axis of steps) and the settings
+//! (settings: learning rate, momentum, levels, reverse scale). Prints the loss of each step.
 
 use std::collections::HashMap;
 use std::env;
@@ -20,22 +20,19 @@ use std::process::ExitCode;
 use clients::protocol::{self, Content, Values};
 use clients::tensorflow_ext::{ReverseGradient, relu, round_straight_through};
 use clients::tensors;
-use clients::train::{SGD, minimize};
+use clients::train::{GlorotUniform, SGD, Zeros, minimize, new_variables};
 use tensorflow::{
     DataType, Library, Operation, Output, Result, Scope, Session, SessionOptions, SessionRunArgs,
-    Shape, Tensor, TensorType, ops,
+    Tensor, TensorType, ops,
 };
-
-const WEIGHTS: [&str; 8] = ["w1", "b1", "w2", "b2", "w3", "b3", "w4", "b4"];
 
 /// The tensors in FOLDER.
 struct Data(HashMap<String, Values>);
 
 impl Data {
     fn read(folder: &Path) -> std::result::Result<Data, Box<dyn Error>> {
-        let others = ["x", "label", "domain", "settings"];
         let mut data = HashMap::new();
-        for name in others.iter().chain(&WEIGHTS) {
+        for name in ["x", "label", "domain", "settings"] {
             let path = folder.join(name);
             let values = File::open(&path)
                 .and_then(|file| protocol::read_tensor(&mut BufReader::new(file)))
@@ -70,16 +67,10 @@ fn bytes(values: &Values) -> &[u8] {
     }
 }
 
-/// A variable: its handle, and the value that the graph reads.
-struct Variable {
-    handle: Operation,
-    value: Output,
-}
-
 /// The graph, and the tensors that are fed, fetched and run.
 struct Network {
     scope: Scope,
-    initializers: Vec<Operation>,
+    initializers: [Operation; 2],
     step: Operation,
     x: Operation,
     label: Operation,
@@ -91,13 +82,11 @@ fn placeholder(data_type: DataType, scope: &mut Scope) -> Result<Operation> {
     ops::Placeholder::new().dtype(data_type).build(scope)
 }
 
-fn dense(
-    x: impl Into<Output>,
-    [weights, bias]: [&Variable; 2],
-    scope: &mut Scope,
-) -> Result<Operation> {
-    let product = ops::mat_mul(x, weights.value.clone(), scope)?;
-    ops::bias_add(product, bias.value.clone(), scope)
+/// A layer, whose kernel and bias are the first two variables.
+fn dense(x: impl Into<Output>, variables: &[Output], scope: &mut Scope) -> Result<Operation> {
+    let read = ops::ReadVariableOp::new().dtype(DataType::Double);
+    let product = ops::mat_mul(x, read.build(variables[0].clone(), scope)?, scope)?;
+    ops::bias_add(product, read.build(variables[1].clone(), scope)?, scope)
 }
 
 /// The mean cross-entropy, summed as Keras sums it.
@@ -113,54 +102,54 @@ impl Network {
         let settings = data.tensor::<f64>("settings")?;
         let [rate, momentum, levels, reverse] = [0, 1, 2, 3].map(|i| settings[i]);
         let scope = &mut Scope::new_root_scope();
-        let mut initializers = Vec::new();
-        let mut variable = |name: &str, value: Tensor<f64>, scope: &mut Scope| {
-            let shape = Shape::from(value.dims());
-            let handle = ops::VarHandleOp::new()
-                .dtype(DataType::Double)
-                .shape(shape)
-                .shared_name(name)
-                .build(&mut scope.with_op_name(name))?;
-            let value = ops::constant(value, scope)?;
-            initializers.push(ops::assign_variable_op(handle.clone(), value, scope)?);
-            let read = ops::ReadVariableOp::new().dtype(DataType::Double);
-            let value = read.build(handle.clone(), scope)?.into();
-            Result::Ok(Variable { handle, value })
-        };
-        let mut weights = Vec::new();
-        for name in WEIGHTS {
-            weights.push(variable(name, data.tensor(name)?, scope)?);
-        }
-        let [w1, b1, w2, b2, w3, b3, w4, b4] = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| &weights[i]);
+        let [g1, g2, g3, g4] = [0, 1, 2, 3].map(|seed| GlorotUniform::new().seed(seed));
+        let zeros = Zeros::new();
+        let variables = new_variables(
+            &mut scope.graph_mut(),
+            &[
+                ("w1", DataType::Double, &[64, 128], &g1),
+                ("b1", DataType::Double, &[128], &zeros),
+                ("w2", DataType::Double, &[128, 64], &g2),
+                ("b2", DataType::Double, &[64], &zeros),
+                ("w3", DataType::Double, &[64, 10], &g3),
+                ("b3", DataType::Double, &[10], &zeros),
+                ("w4", DataType::Double, &[64, 2], &g4),
+                ("b4", DataType::Double, &[2], &zeros),
+            ],
+        )?;
+        let v = &variables.handles;
 
         let x = placeholder(DataType::Double, scope)?;
         let label = placeholder(DataType::Int32, scope)?;
         let domain = placeholder(DataType::Int32, scope)?;
-        let hidden = relu(dense(x.clone(), [w1, b1], scope)?, scope)?;
-        let features = relu(dense(hidden, [w2, b2], scope)?, scope)?;
+        let hidden = relu(dense(x.clone(), &v[0..], scope)?, scope)?;
+        let features = relu(dense(hidden, &v[2..], scope)?, scope)?;
         // Activations with that many steps per unit: rounded in the forward pass, the identity in
         // the gradient.
         let levels = ops::constant(levels, scope)?;
         let scaled = ops::mul(features, levels.clone(), scope)?;
         let features = ops::div(round_straight_through(scaled, scope)?, levels, scope)?;
-        let logits = dense(features.clone(), [w3, b3], scope)?;
+        let logits = dense(features.clone(), &v[4..], scope)?;
         let reverse = ReverseGradient::new().scale(reverse as f32);
         let reversed = reverse.build(features, scope)?;
-        let domain_logits = dense(reversed, [w4, b4], scope)?;
+        let domain_logits = dense(reversed, &v[6..], scope)?;
         let loss = ops::add(
             cross_entropy(&logits, &label, scope)?,
             cross_entropy(&domain_logits, &domain, scope)?,
             scope,
         )?;
 
-        let handles: Vec<Output> = weights.iter().map(|w| w.handle.clone().into()).collect();
         let sgd = SGD::new().learning_rate(rate).momentum(momentum);
-        let training = minimize(&mut scope.graph_mut(), loss.clone(), &handles, &sgd)?;
-        initializers.push(training.initialize);
+        let training = minimize(
+            &mut scope.graph_mut(),
+            loss.clone(),
+            &variables.handles,
+            &sgd,
+        )?;
         let scope = scope.new_sub_scope("");
         Ok(Network {
             scope,
-            initializers,
+            initializers: [variables.initialize, training.initialize],
             step: training.step,
             x,
             label,

@@ -7,6 +7,7 @@
 //!   use_wrappers load F   loads the file F
 
 mod tensorflow_ext;
+mod train;
 
 use std::env;
 use std::slice;
@@ -28,6 +29,7 @@ fn main() -> Result<()> {
     tensorflow_ext::load()?;
     gradients()?;
     errors()?;
+    training()?;
     let mut root = Scope::new_root_scope();
     let descent = GradientDescentOptimizer::new(ops::constant(0.05f64, &mut root)?);
     minimize("descent", &descent, root)?;
@@ -105,6 +107,43 @@ fn gradients() -> Result<()> {
         print(&session, name, gradients)?;
     }
     Ok(())
+}
+
+/// Minimizes x * x + x from x = 3 with a scaled loss, and prints x.
+fn training() -> Result<()> {
+    let scope = &mut Scope::new_root_scope();
+    let three = train::Constant::new().value(3.0);
+    let specs = [("x", DataType::Double, &[][..], &three as _)];
+    let variables = train::new_variables(&mut scope.graph_mut(), &specs)?;
+    let handles = &variables.handles;
+    let read = ops::ReadVariableOp::new().dtype(DataType::Double);
+    let x: Output = read.build(handles[0].clone(), scope)?.into();
+    let square = ops::square(x.clone(), scope)?;
+    let loss = ops::add(square, x.clone(), scope)?;
+
+    let graph = &mut scope.graph_mut();
+    let again = train::new_variables(graph, &specs);
+    print_error("same_name", again.map(|_| ()))?;
+    let decay = train::CosineDecay::new(f64::NAN, 1.0);
+    let sgd = train::SGD::new().learning_rate(decay);
+    let not_finite = train::minimize(graph, loss.clone(), handles, &sgd);
+    print_error("not_finite", not_finite.map(|_| ()))?;
+    let scaling = train::LossScaleOptimizer::new(&sgd.learning_rate(0.25));
+    let training = train::minimize(graph, loss, handles, &scaling)?;
+    let saver = train::add_saver(graph, &variables.saved())?;
+    let session = Session::new(&SessionOptions::new(), graph)?;
+    for target in [
+        &variables.initialize,
+        &training.initialize,
+        &training.step,
+        &training.step,
+    ] {
+        let mut args = SessionRunArgs::new();
+        args.add_target(target);
+        session.run(&mut args)?;
+    }
+    print(&session, "loss_scale", &[Some(x)])?;
+    print_error("no_file", saver.restore(&session, "/nowhere/model"))
 }
 
 fn errors() -> Result<()> {

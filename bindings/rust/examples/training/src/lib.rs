@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the programs share: the modules that `python -m tensorflow_ext wrappers --rust` writes.
+
+/// `python -m tensorflow_ext wrappers --rust --write src/tensorflow_ext.rs`
+pub mod tensorflow_ext;
+/// `python -m tensorflow_ext wrappers --rust --train --write src/train.rs`
+pub mod train;

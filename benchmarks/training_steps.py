@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The steps of the example programs of each language, and of the same trainings by a tf.function.
 
-A program and Python take turns. The time of a step is that between the first line that a program
-prints, its first loss, and the last one.
+A program and Python take turns. A program prints the loss of each step, so the time between two of
+its lines is that of the steps between them. The first half of them warms up.
 """
 
 import functools
@@ -33,12 +33,11 @@ Losses = Callable[[], Iterator[float]]
 
 
 def _seconds(losses: Losses) -> float:
-    """The time of a step. The first one is not counted."""
-    steps = losses()
-    next(steps)
-    start = time.perf_counter()
-    count = sum(1 for _ in steps)
-    return (time.perf_counter() - start) / count
+    """The time of a step in the second half."""
+    # When each loss is there. The end of the program is not counted.
+    times = [time.perf_counter() for _ in losses()]
+    first = len(times) // 2
+    return (times[-1] - times[first]) / (len(times) - 1 - first)
 
 
 def _compare(case: str, programs: dict[str, Losses], python: Losses) -> list[measure.Result]:

@@ -10,12 +10,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "tensorflow/cc/framework/ops.h"
 #include "tensorflow/cc/framework/scope.h"
 #include "tensorflow_ext/added_nodes.h"
-#include "tensorflow_ext/c_objects.h"
 #include "tensorflow_ext/gradient/c_api.h"
 
 namespace tensorflow_ext {
@@ -37,33 +34,25 @@ inline absl::Status SliceGradients(const tensorflow::Scope& scope,
                                    const std::vector<tensorflow::Output>& gradients,
                                    TfExt_RepeatedIndices repeated,
                                    std::vector<SlicedGradient>* sliced) {
-  TF_RETURN_IF_ERROR(scope.status());
   std::vector<tensorflow::Output> existing;
   for (const tensorflow::Output& gradient : gradients) {
     if (gradient.node() != nullptr) existing.push_back(gradient);
   }
-  const std::string bytes = added_nodes_internal::Serialized(scope);
-  const std::string lines = added_nodes_internal::Lines(existing);
-  const c_objects_internal::Buffer nodes, found;
-  const c_objects_internal::Status status;
-  TfExt_SliceGradientsOfGraphDef(bytes.data(), bytes.size(), lines.c_str(), repeated, nodes.get(),
-                                 found.get(), status.get());
-  TF_RETURN_IF_ERROR(status.Get());
-  constexpr size_t kTensors = 4;
-  std::vector<std::string> names, reasons;
-  for (absl::string_view line : absl::StrSplit(found.text(), '\n', absl::SkipEmpty())) {
-    const std::vector<std::string> fields = absl::StrSplit(line, '\t');
-    names.insert(names.end(), fields.begin(), fields.begin() + kTensors);
-    reasons.push_back(fields[kTensors]);
-  }
-  std::vector<tensorflow::Output> tensors;
-  TF_RETURN_IF_ERROR(added_nodes_internal::AddNodes(scope, nodes.text(), names, &tensors));
+  tensorflow::NodeDef op;
+  op.set_op("TfExt>SliceGradients");
+  tensorflow::AddNodeAttr("sum_repeated", repeated == TFEXT_REPEATED_SUMMED, &op);
+  // The values of all gradients, then the indices, shapes and dense gradients.
+  std::vector<tensorflow::Output> added;
+  std::vector<std::vector<std::string>> reasons;
+  TF_RETURN_IF_ERROR(added_nodes_internal::AddNodesOfOp(
+      scope, op, {added_nodes_internal::Names(existing)}, 4, &added, &reasons));
   std::vector<SlicedGradient> results(gradients.size());
+  const size_t n = existing.size();
   size_t next = 0;
   for (size_t k = 0; k < gradients.size(); ++k) {
     if (gradients[k].node() == nullptr) continue;
-    const auto first = tensors.begin() + kTensors * next;
-    results[k] = {first[0], first[1], first[2], first[3], reasons[next++]};
+    const auto part = added.begin() + next;
+    results[k] = {part[0], part[n], part[2 * n], part[3 * n], reasons[0][next++]};
   }
   *sliced = std::move(results);
   return absl::OkStatus();

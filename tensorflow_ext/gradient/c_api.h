@@ -268,17 +268,6 @@ TFEXT_EXPORT void TfExt_SliceGradients(TF_Graph* graph, const TF_Output* gradien
                                        TfExt_RepeatedIndices repeated, TF_Output* dense,
                                        TfExt_Slices* slices, TF_Buffer* reasons, TF_Status* status);
 
-/* The same for a graph given as a serialized tensorflow.GraphDef, its library included.
- * `gradients`: tensors as "node:index", one per line. Writes into `nodes` the nodes to add, with
- * functions that they call, as a serialized GraphDef whose inputs come from these nodes or from the
- * graph. Writes into `sliced` a line for each gradient, with five fields between tabs: values,
- * indices and shape, empty if the gradient is dense; the dense gradient and the reason, otherwise
- * empty. */
-TFEXT_EXPORT void TfExt_SliceGradientsOfGraphDef(const void* graph_def, size_t graph_def_length,
-                                                 const char* gradients,
-                                                 TfExt_RepeatedIndices repeated, TF_Buffer* nodes,
-                                                 TF_Buffer* sliced, TF_Status* status);
-
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

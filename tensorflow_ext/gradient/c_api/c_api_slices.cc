@@ -87,24 +87,4 @@ void TfExt_SliceGradients(TF_Graph* graph, const TF_Output* gradients, int n,
   });
 }
 
-void TfExt_SliceGradientsOfGraphDef(const void* graph_def, size_t graph_def_length,
-                                    const char* gradients, TfExt_RepeatedIndices repeated,
-                                    TF_Buffer* nodes, TF_Buffer* sliced, TF_Status* status) {
-  tensorflow_ext::Guarded(status, [&]() -> absl::Status {
-    TF_RETURN_IF_ERROR(tensorflow_ext::CheckEmpty(nodes));
-    TF_RETURN_IF_ERROR(tensorflow_ext::CheckEmpty(sliced));
-    TF_ASSIGN_OR_RETURN(const bool sum_repeated, tensorflow_ext::SumsRepeated(repeated));
-    TF_ASSIGN_OR_RETURN(const auto found, tensorflow_ext::SliceGradients(
-                                              graph_def, graph_def_length,
-                                              tensorflow_ext::Lines(gradients), sum_repeated));
-    std::vector<std::string> lines;
-    for (const auto& one : found.gradients) {
-      lines.push_back(
-          absl::StrJoin({one.values, one.indices, one.shape, one.dense, one.reason}, "\t"));
-    }
-    TF_RETURN_IF_ERROR(tensorflow_ext::Write(found.nodes.SerializeAsString(), nodes));
-    return tensorflow_ext::Write(absl::StrJoin(lines, "\n"), sliced);
-  });
-}
-
 }  // extern "C"

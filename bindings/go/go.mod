@@ -1,4 +1,4 @@
-module tensorflow-ext.test/go
+module tensorflowext.org/go
 
 go 1.19
 

@@ -118,7 +118,9 @@ class Training:
         self.model = tf.saved_model.load(str(model))
         self._serve = self.model.signatures["serving_default"]
         self._train = self.model.signatures.get("train", self._serve)
-        self.variables = self._train.trainable_variables
+        # Keras lists what layers with trainable=False have, which tf.Variable does not know.
+        frozen = {id(v) for v in getattr(self.model, "non_trainable_variables", [])}
+        self.variables = [v for v in self._train.trainable_variables if id(v) not in frozen]
         self._rate = rate
         self.step = tf.function(self._step, autograph=False)
 

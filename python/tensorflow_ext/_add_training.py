@@ -86,9 +86,19 @@ def _forward(model: Any, name: str | None) -> Any:
     if taken:
         raise AddTrainingError(f"the model already has the signatures {taken}")
     forward = model.signatures[wanted]
-    if not forward.trainable_variables:
+    if not _trainable(model, forward):
         raise AddTrainingError(f"signature: '{wanted}' reads no trainable variable")
     return forward
+
+
+def _trainable(model: Any, forward: Any) -> list[Any]:
+    """Keras lists what it trains: tf.Variable does not know of layers with trainable=False."""
+    found = list(forward.trainable_variables)
+    if not (hasattr(model, "variables") and hasattr(model, "trainable_variables")):
+        return found
+    trained = {id(variable) for variable in model.trainable_variables}
+    frozen = {id(variable) for variable in model.variables} - trained
+    return [variable for variable in found if id(variable) not in frozen]
 
 
 def _check_ops(forward: Any) -> None:
@@ -163,7 +173,7 @@ class _Module(tf.Module):
         self.model = model
         self._forward = forward
         self._loss, labels = loss
-        self._trained = list(forward.trainable_variables)
+        self._trained = _trainable(model, forward)
         made = _made(optimizer, learning_rate)
         made.build(self._trained)
         # Keras' own objects would be saved with copies of their variables.

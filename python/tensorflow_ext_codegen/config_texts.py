@@ -29,8 +29,8 @@ _JAVA = (
 
 # Maven Central has tensorflow-core-native 1.2.0, but not its parent. That of 1.1.0 has all that it
 # refers to.
-_PARENT = pathlib.PurePath("org/tensorflow/tensorflow-core/1.2.0/tensorflow-core-1.2.0.pom")
-_PARENT_POM = """\
+JAVA_PARENT = pathlib.PurePath("org/tensorflow/tensorflow-core/1.2.0/tensorflow-core-1.2.0.pom")
+JAVA_PARENT_POM = """\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
 <modelVersion>4.0.0</modelVersion>
 <parent>
@@ -243,7 +243,12 @@ def _go(folder: pathlib.Path | None) -> Setting:
     return Setting(text, _linker_script(), text)
 
 
-def _java(folder: pathlib.Path | None) -> Setting:
+def java_dependencies() -> str:
+    """The Maven dependencies on the TensorFlow Java of this TensorFlow.
+
+    Raises:
+      ConfigError: It has none.
+    """
     native = _compatibility.java_release()
     if native is None:
         raise ConfigError(
@@ -252,10 +257,14 @@ def _java(folder: pathlib.Path | None) -> Setting:
             f"{tf.__version__}; the two must match, because Java uses the libraries of "
             "TensorFlow's wheel"
         )
-    dependencies = "\n".join(
+    return "\n".join(
         _dependency(group, name, native if version is _NATIVE else version, classifier)
         for group, name, version, classifier in _JAVA
     )
+
+
+def _java(folder: pathlib.Path | None) -> Setting:
+    dependencies = java_dependencies()
     library = saxutils.escape(str(_library.LOADER))
     text = f"""\
 <!-- The program loads this file, once and before its first graph: by TfExtLibrary.load of the
@@ -291,7 +300,7 @@ def _java(folder: pathlib.Path | None) -> Setting:
   <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
 {rest}</project>
 """
-    return Setting(text, {"pom.xml": project, f"repository/{_PARENT}": _PARENT_POM})
+    return Setting(text, {"pom.xml": project, f"repository/{JAVA_PARENT}": JAVA_PARENT_POM})
 
 
 def _dependency(group: str, artifact: str, version: str, classifier: str) -> str:

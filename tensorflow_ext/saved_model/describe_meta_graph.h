@@ -36,8 +36,9 @@ extern "C" {
  * __saved_model_train_op) are not listed.
  *
  * The variables of a signature are the VarHandleOp nodes that its outputs depend on, in graph
- * order. WHETHER is "trainable" or "fixed" as Python saved them (the moving averages of a
- * normalization are fixed), or "unknown" if the SavedModel does not tell.
+ * order. WHETHER is "trainable" or "fixed" as Python saved them (fixed are the moving averages of a
+ * normalization, and what Keras layers with trainable=False have), or "unknown" if the SavedModel
+ * does not tell.
  *
  * A model without a saver has no such lines. To save, run every `copy`, then feed `filename` a
  * string scalar, a prefix of files (FOLDER/variables/variables), and fetch `save`. To restore, feed

@@ -2,7 +2,10 @@
 
 #include "tensorflow_ext/saved_model/meta_graph_lines.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -216,10 +219,36 @@ class Describer {
     return absl::OkStatus();
   }
 
+  // The variables of Keras layers with trainable=False, which TensorFlow's own mark does not know:
+  // a Keras object has lists of all its variables and of those that it trains.
+  std::set<int> FrozenByKeras() const {
+    const auto& objects = meta_graph_.object_graph_def().nodes();
+    std::set<int> frozen;
+    for (const tensorflow::SavedObject& object : objects) {
+      const auto list = [&object, &objects](absl::string_view name) {
+        std::optional<std::set<int>> members;
+        for (const auto& child : object.children()) {
+          if (child.local_name() != name || child.node_id() >= objects.size()) continue;
+          members.emplace();
+          for (const auto& member : objects[child.node_id()].children()) {
+            members->insert(member.node_id());
+          }
+        }
+        return members;
+      };
+      const auto all = list("variables"), trained = list("trainable_variables");
+      if (!all || !trained) continue;
+      std::set_difference(all->begin(), all->end(), trained->begin(), trained->end(),
+                          std::inserter(frozen, frozen.end()));
+    }
+    return frozen;
+  }
+
   // Finds the trainable variables. TensorFlow 2 marks saved objects; the last inputs of a call are
   // the objects that its function captured. TensorFlow 1 marks names.
   void ReadTrainable() {
     const tensorflow::SavedObjectGraph& objects = meta_graph_.object_graph_def();
+    const std::set<int> frozen = FrozenByKeras();
     for (const NodeDef& node : meta_graph_.graph_def().node()) {
       auto attribute = node.attr().find("f");
       if (attribute == node.attr().end()) continue;
@@ -234,7 +263,8 @@ class Describer {
         }
         const tensorflow::SavedObject& object = objects.nodes(captured[i]);
         if (!object.has_variable()) continue;
-        trainable_[NodeOf(node.input(input))] = object.variable().trainable();
+        trainable_[NodeOf(node.input(input))] =
+            object.variable().trainable() && frozen.count(captured[i]) == 0;
       }
     }
     for (const char* name : {"variables", "trainable_variables"}) {

@@ -34,16 +34,6 @@ namespace {
 // Inputs of up to so many integers may be shapes, axes or sizes.
 constexpr int kFewElements = 16;
 
-bool HasFunctions(const EagerOperation& op) {
-  if (op.is_function()) return true;
-  const tensorflow::OpDef* def = op.OpDef();
-  if (def == nullptr && !tensorflow::OpDefForOp(op.Name(), &def).ok()) return false;
-  for (const auto& attr : def->attr()) {
-    if (attr.type() == "func" || attr.type() == "list(func)") return true;
-  }
-  return false;
-}
-
 // The op as a node without inputs.
 NodeDef ToNodeDef(EagerOperation* op) {
   NodeDef node;
@@ -94,6 +84,17 @@ CalledFunctions FindFunctions(const EagerOperation& op) {
     for (const auto& function : value.list().func()) find(function.name());
   }
   return functions;
+}
+
+bool HasFunctions(const EagerOperation& op) {
+  if (op.is_function()) return true;
+  const tensorflow::OpDef* def = op.OpDef();
+  if (def == nullptr && !tensorflow::OpDefForOp(op.Name(), &def).ok()) return false;
+  for (const auto& attr : def->attr()) {
+    if (attr.type() == "func" || attr.type() == "list(func)") return true;
+  }
+  // The gradient that a model attached is an attribute which the definition of the op lacks.
+  return op.Name() == "IdentityN" && !FindFunctions(op).empty();
 }
 
 bool AreSame(const CalledFunctions& a, const CalledFunctions& b) {

@@ -199,6 +199,11 @@ class TapeOp {
       return absl::InvalidArgumentError(absl::StrCat(
           op_.Name(), ": there is room for ", *num_outputs_, " of ", tensors.size(), " outputs"));
     }
+    // TensorFlow Java loses an output whose handle the program has already.
+    for (HandlePtr& tensor : tensors) {
+      if (tensor->RefCountIsOne()) continue;
+      TF_ASSIGN_OR_RETURN(tensor, LikeThis(&op_.EagerContext(), "Identity", tensor.get()));
+    }
     *num_outputs_ = tensors.size();
     for (size_t k = 0; k < tensors.size(); ++k) outputs_[k] = tensors[k].release();
     return absl::OkStatus();

@@ -23,7 +23,7 @@ HandlePtr ShapeHandle(const tensorflow::TensorShape& shape,
 // Zeros like a tensor, or like the variable of a handle.
 absl::StatusOr<HandlePtr> ZerosLike(tensorflow::EagerContext* context, tensorflow::TensorHandle* x);
 
-// Runs `op`, ZerosLike or OnesLike.
+// Runs `op`: ZerosLike, OnesLike or Identity.
 absl::StatusOr<HandlePtr> LikeThis(tensorflow::EagerContext* context, const char* op,
                                    tensorflow::TensorHandle* x);
 

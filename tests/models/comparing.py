@@ -16,9 +16,11 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+import parity_eager
 import prepare
 import pytest
 import sampling
+from c_client import Client
 from model import Model, lacking_layers
 from parity import Outcome, deviation, run_client, run_program
 from protocol import PROGRAMS, find_program
@@ -55,6 +57,11 @@ class Case:
     def inlined(self) -> bool:
         """True if the case's calls are inlined this time."""
         return sampling.is_turn_of_commit(f"{self.id} inlined", one_in=2)
+
+    @property
+    def in_eager_mode(self) -> bool:
+        """True if the case runs in eager mode this time."""
+        return sampling.is_turn_of_commit(f"{self.id} eager", one_in=8)
 
 
 Gradients: TypeAlias = list[np.ndarray | None]
@@ -141,8 +148,7 @@ def check_first_order(case: Case, outcomes: Outcomes) -> None:
             assert case.model.error in outcome.result.get("error", "no error")
             continue
         _require([*outcome.problems, outcome.result.get("error")])
-        labels, found, expected = _first(outcome, "first")
-        _compare(case, labels, found, expected)
+        _check_first(case, outcome, outcome.result["first"])
 
 
 def check_second_order(case: Case, outcomes: Outcomes) -> None:
@@ -159,23 +165,38 @@ def check_second_order(case: Case, outcomes: Outcomes) -> None:
 def check_calls_inlined(case: Case, outcomes: Outcomes) -> None:
     for outcome in outcomes[case.id]:
         _require([*outcome.problems, outcome.result.get("inlined_error")])
-        labels, found, expected = _first(outcome, "inlined")
-        if not case.model.random:
-            _compare(case, labels, found, expected)
-            continue
-        arrays = [gradient for gradient in outcome.result["inlined"] if gradient is not None]
-        assert all(np.isfinite(gradient).all() for gradient in arrays)
-        assert any(gradient.any() for gradient in arrays)
+        _check_first(case, outcome, outcome.result["inlined"])
 
 
-def _first(outcome: Outcome, kind: str) -> tuple[list[str], Gradients, Gradients]:
-    """The labels, the client's gradients and Python's; both must lack the same ones."""
+def check_eager_mode(case: Case, outcomes: Outcomes, client: Client) -> None:
+    """The model's functions run as ops, or op by op."""
+    ways = sampling.turn(case.id, ("functions", "op by op"))
+    for outcome, way in itertools.product(outcomes[case.id], ways):
+        _require(list(outcome.problems))
+        result = parity_eager.eager_results(client, outcome.task, inlined=way == "op by op")
+        _require([result.get("error")])
+        # A loop returns its constants, too, so a tape gives zeros for one without a gradient.
+        pairs = zip(result["first"], outcome.task["first"], strict=True)
+        first = [f if f is not None and (e is not None or f.any()) else None for f, e in pairs]
+        _check_first(case, outcome, first)
+        if outcome.task["second_order"]:
+            eager = dataclasses.replace(outcome, result=result)
+            check_second_order(case, {case.id: [eager]})
+
+
+def _check_first(case: Case, outcome: Outcome, found: Gradients) -> None:
+    """Compares gradients of first order with Python's, which must lack the same ones."""
     labels = outcome.task["labels"][: len(outcome.task["xs"])]
-    found, expected = outcome.result[kind], outcome.task["first"]
+    expected = outcome.task["first"]
     for label, f, e in zip(labels, found, expected, strict=True):
         missing = e is None or (f is None and not e.any())
         assert (f is None) == missing, label
-    return labels, _filled(found, expected), expected
+    if not case.model.random:
+        _compare(case, labels, _filled(found, expected), expected)
+        return
+    arrays = [gradient for gradient in found if gradient is not None]
+    assert all(np.isfinite(gradient).all() for gradient in arrays)
+    assert any(gradient.any() for gradient in arrays)
 
 
 def _filled(found: Gradients, expected: Gradients) -> Gradients:

@@ -4,9 +4,11 @@
 import sys
 
 import comparing
+import parity_eager
 import pytest
 import python_gradients
 import sampling
+from c_client import Client
 from comparing import CASES, IN_LANGUAGES, Case, Outcomes
 
 
@@ -40,6 +42,16 @@ def test_second_order(case: Case, outcomes: Outcomes) -> None:
 @every_case([case for case in CASES if case.inlined])
 def test_calls_inlined(case: Case, outcomes: Outcomes) -> None:
     comparing.check_calls_inlined(case, outcomes)
+
+
+@pytest.fixture(scope="module")
+def eager_client(outcomes: Outcomes) -> Client:
+    return parity_eager.new_client()  # Not before Python's gradients in `outcomes`.
+
+
+@every_case([case for case in CASES if case.in_eager_mode])
+def test_eager_mode(case: Case, outcomes: Outcomes, eager_client: Client) -> None:
+    comparing.check_eager_mode(case, outcomes, eager_client)
 
 
 @sampling.every_turn(IN_LANGUAGES)

@@ -7,7 +7,7 @@ import pytest
 from release_check import mutations
 from release_check.mutations import Mutation
 
-_ROOT = mutations.LIST.parents[2]
+_ROOT = mutations.LISTS[0].parents[2]
 _LIST = mutations.read()
 _RUN = """#!/bin/sh
 grep -q planted file || exit 0

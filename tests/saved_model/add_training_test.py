@@ -27,16 +27,17 @@ def network() -> Any:
             keras.Input([5], name="x"),
             keras.layers.Dense(4, activation="tanh"),
             keras.layers.BatchNormalization(),
+            keras.layers.Dense(4, trainable=False),
             keras.layers.Dense(3),
         ]
     )
 
 
-def exported(model: Any, folder: pathlib.Path) -> pathlib.Path:
+def exported(model: Any, folder: pathlib.Path, batch: int | None = None) -> pathlib.Path:
     """A model whose signature `train` updates the averages of its batch normalization."""
     archive = keras.export.ExportArchive()
     archive.track(model)
-    spec = [tf.TensorSpec([None, 5], tf.float32, "x")]
+    spec = [tf.TensorSpec([batch, 5], tf.float32, "x")]
     archive.add_endpoint("serving_default", lambda x: model(x, training=False), spec)
     archive.add_endpoint("train", lambda x: model(x, training=True), spec)
     archive.write_out(folder, verbose=False)
@@ -113,6 +114,26 @@ def _run_target(graph: Any, meta_graph: Any, name: str, prefix: np.ndarray) -> N
     signature = meta_graph.signature_def[name]
     node = signature.outputs["prefix"].name.split(":")[0]
     graph.run([], {signature.inputs["prefix"].name: prefix}, targets=[node])
+
+
+@pytest.mark.filterwarnings("ignore:.*tf.lite.Interpreter is deprecated")
+def test_tensorflow_lite_trains_it(tmp_path: pathlib.Path) -> None:
+    exported(network(), tmp_path / "model", batch=len(X))
+    arguments = ["--loss", "mean_squared_error", "--optimizer", "adam", "--learning-rate", "0.05"]
+    command = ["add-training", str(tmp_path / "model"), "--out", str(tmp_path / "out"), *arguments]
+    assert __main__.main(command) == 0
+    converter = tf.lite.TFLiteConverter.from_saved_model(
+        str(tmp_path / "out"), signature_keys=["train_step"]
+    )
+    converter.experimental_enable_resource_variables = True
+    interpreter = tf.lite.Interpreter(model_content=converter.convert())
+    lite = interpreter.get_signature_runner("train_step")
+    step = tf.saved_model.load(str(tmp_path / "out")).signatures["train_step"]
+    labels = DRAWS.normal(size=[8, 3]).astype(np.float32)
+    losses = [lite(x=X, labels=labels)["loss"] for _ in range(STEPS)]
+    expected = [float(step(x=tf.constant(X), labels=tf.constant(labels))["loss"]) for _ in losses]
+    np.testing.assert_allclose(losses, expected, rtol=1e-5)
+    assert losses[-1] < losses[0]
 
 
 def test_gradients_are_those_of_the_loss(trained: tuple[pathlib.Path, list[float]]) -> None:

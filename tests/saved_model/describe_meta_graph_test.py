@@ -6,6 +6,7 @@ import pathlib
 import keras
 import pytest
 import tensorflow as tf
+import tf_keras
 from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
 
 from tensorflow_ext._runtime import _library
@@ -86,7 +87,8 @@ def test_module(module: meta_graph_pb2.MetaGraphDef) -> None:
 
 def test_keras_says_which_variables_are_fixed(tmp_path: pathlib.Path) -> None:
     norm = keras.layers.BatchNormalization(name="norm")
-    model = keras.Sequential([keras.Input((4,)), norm, keras.layers.Dense(3, name="named")])
+    frozen = keras.layers.Dense(3, use_bias=False, name="frozen", trainable=False)
+    model = keras.Sequential([keras.Input((4,)), norm, keras.layers.Dense(3, name="named"), frozen])
     model.export(tmp_path, verbose=False)
     lines = describe(read(tmp_path))
     variables = {
@@ -101,6 +103,7 @@ def test_keras_says_which_variables_are_fixed(tmp_path: pathlib.Path) -> None:
         "norm/moving_variance": ["[4]", "fixed"],
         "named/kernel": ["[4,3]", "trainable"],
         "named/bias": ["[3]", "trainable"],
+        "frozen/kernel": ["[3,3]", "fixed"],
     }
     nodes = {node.name: node for node in read(tmp_path).graph_def.node}
     copied = {
@@ -108,6 +111,20 @@ def test_keras_says_which_variables_are_fixed(tmp_path: pathlib.Path) -> None:
     }
     # Keras lists each of them twice.
     assert copied == {line[3] for line in lines if line[2] == "variable"}
+
+
+def test_keras_2_says_which_layers_are_frozen(tmp_path: pathlib.Path) -> None:
+    layers = tf_keras.layers
+    inner = tf_keras.Sequential([layers.Dense(2, input_shape=(4,), name="a", trainable=False)])
+    model = tf_keras.Sequential([inner, layers.Dense(1, name="b")])
+    tf_keras.models.save_model(model, str(tmp_path / "m"), save_format="tf")
+    lines = describe(read(tmp_path / "m"))
+    assert {line[3]: line[6] for line in lines if line[2] == "variable"} == {
+        "a/kernel": "fixed",
+        "a/bias": "fixed",
+        "b/kernel": "trainable",
+        "b/bias": "trainable",
+    }
 
 
 def test_tensorflow_1(tmp_path: pathlib.Path) -> None:

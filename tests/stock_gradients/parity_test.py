@@ -22,7 +22,7 @@ import parity_python
 import pytest
 import sampling
 import tensorflow as tf
-from c_client import Client, tensorflow_dir
+from c_client import Client
 from covered_ops import NO_SECOND_ORDER, NOT_IN_FUNCTIONS, NOT_IN_PYTHON, ONLY_IN_CLIENTS, STAND_INS
 from parity import Case, Outcome
 from protocol import find_program
@@ -158,10 +158,7 @@ IN_EAGER_MODE = [case for case in CASES if sampling.is_turn_of_commit(f"EagerC {
 
 @pytest.fixture(scope="module")
 def eager_client() -> Client:
-    import tensorflow_ext  # Not earlier: see test_python.
-
-    library = f"{tensorflow_ext.sysconfig.get_lib()}/libtensorflow_ext.so"
-    client = Client(tensorflow_dir(), library)
+    client = parity_eager.new_client()  # Not earlier: see test_python.
     client.load(os.environ["PARITY_KERNELS"])
     return client
 

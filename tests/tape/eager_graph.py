@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from eager_client import Context, Tape, Tensor
-from tensorflow.core.framework import function_pb2, graph_pb2, node_def_pb2
-from tensorflow.python.framework import function_def_to_graph
+from tensorflow.core.framework import graph_pb2, node_def_pb2
 
 # Only graphs have these attributes.
 _OF_GRAPHS = ("_class", "_output_shapes")
 _MOST_OUTPUTS = 64
-_CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 
 
 class EagerGraph:
@@ -22,16 +20,11 @@ class EagerGraph:
     Args:
       context: Gets the functions of the graph.
       graph_def: The graph.
-      inlined: True if the functions that nodes call also run op by op.
     """
 
-    def __init__(
-        self, context: Context, graph_def: graph_pb2.GraphDef, inlined: bool = False
-    ) -> None:
+    def __init__(self, context: Context, graph_def: graph_pb2.GraphDef) -> None:
         self.context = context
         self._nodes = {node.name: node for node in graph_def.node}
-        self._functions = {f.signature.name: f for f in graph_def.library.function}
-        self._inlined = inlined
         for function in graph_def.library.function:
             context.add_function(function)
 
@@ -71,22 +64,8 @@ class EagerGraph:
                     see(f"{node.name}:{index}", tensor)
 
     def _run(self, node: node_def_pb2.NodeDef, inputs: Sequence[Tensor]) -> list[Tensor]:
-        if self._inlined and node.op in _CALLS and node.attr["f"].func.name in self._functions:
-            return self._run_body(self._functions[node.attr["f"].func.name], inputs)
         attrs = {name: value for name, value in node.attr.items() if name not in _OF_GRAPHS}
         return self.context.run(node.op, *inputs, outputs=_MOST_OUTPUTS, **attrs)
-
-    def _run_body(
-        self, function: function_pb2.FunctionDef, inputs: Sequence[Tensor]
-    ) -> list[Tensor]:
-        graph_def, names = function_def_to_graph.function_def_to_graph_def(function)
-        body = EagerGraph(self.context, graph_pb2.GraphDef(node=graph_def.node), inlined=True)
-        body._functions = self._functions
-        arguments = [f"{argument.name}:0" for argument in function.signature.input_arg]
-        results = [names[function.ret[r.name]] for r in function.signature.output_arg]
-        known = dict(zip(arguments, inputs, strict=True))
-        body.run([*results, *function.control_ret.values()], known)
-        return [known[result] for result in results]
 
 
 def orders(
@@ -121,7 +100,7 @@ def orders(
 
     for name, tensor in known.items():
         see(name, tensor)
-    graph.run(ys, known, see)
+    graph.run([*ys, *filter(None, xs)], known, see)
     yield _arrays([known[y] for y in ys])
     by = [x for x in xs if x]
     pairs = [(known[y], known[dy]) for y, dy in zip(ys, upstream, strict=True) if dy]

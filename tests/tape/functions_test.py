@@ -128,18 +128,19 @@ def squared_in_loop(x: tf.Tensor) -> tf.Tensor:
 
 
 @pytest.mark.parametrize("body", [drawn_in_call, squared_in_loop])
-@pytest.mark.parametrize("keeps_y", [True, False])
+@pytest.mark.parametrize("tapes", ["two", "two, without y", "one"])
 def test_second_order_through_kept_tensors(
-    context: Context, body: Callable[[tf.Tensor], tf.Tensor], keeps_y: bool
+    context: Context, body: Callable[[tf.Tensor], tf.Tensor], tapes: str
 ) -> None:
     """y is x to the 4th power times draws. The op also returns what its gradient needs."""
     x, one = context.tensor(X), context.tensor(np.ones(3))
     name = added(context, body, SPEC)
-    second, first = Tape(context, x), Tape(context, x)
+    second = Tape(context, x, options=PERSISTENT if tapes == "one" else 0)
+    first = second if tapes == "one" else Tape(context, x)
     y = context.run(name, x)
     value = y.numpy()
     gradient = first.gradient(y, x, one)
-    if not keeps_y:
+    if tapes == "two, without y":
         del y, first
     np.testing.assert_allclose(X * gradient.numpy(), 4 * value, rtol=1e-13)
     of_gradient = second.gradient(gradient, x, one)
@@ -178,6 +179,17 @@ def test_a_changed_function(context: Context, op: str) -> None:
         y = context.run(op, [x] if attrs else x, **attrs)
         np.testing.assert_array_equal(tape.gradient(y, x).numpy(), np.full(3, factor))
         context.checked("TFE_ContextRemoveFunction", context.context, b"changed")
+
+
+def test_the_gradient_that_a_model_attached(context: Context) -> None:
+    """Inlining a SavedModel's calls leaves IdentityN ops with an attribute: their gradient."""
+    attached = function(added(context, lambda dy, kept: dy * kept, SPEC, SPEC))
+    attached.func.attr["captures"].i = 1
+    attached.func.attr["results"].list.i.append(0)
+    x, kept = context.tensor(X), context.tensor(X + 1)
+    tape = Tape(context, x)
+    y, _ = context.run("IdentityN", [x, kept], outputs=2, _tfext_gradient=attached)
+    np.testing.assert_array_equal(tape.gradient(y, x, x).numpy(), X * (X + 1))
 
 
 def test_errors_in_functions(context: Context) -> None:

@@ -171,8 +171,10 @@ def test_jacobian_and_jvp(context: Context) -> None:
     expected = python.jacobian(expected_y, [expected_x, expected_z])
     np.testing.assert_allclose(dx, expected[0], rtol=1e-14)
     np.testing.assert_allclose(dz, expected[1], rtol=1e-14)
-    tangents = [context.tensor(X - 1), context.tensor(X[1])]
-    (derivative,) = values(tape.jvp([y], [x, z], tangents))
+    unrelated = context.tensor(X)
+    tape.watch(unrelated)
+    tangents = [unrelated, context.tensor(X - 1), context.tensor(X[1])]
+    (derivative,) = values(tape.jvp([y], [unrelated, x, z], tangents))
     along = np.einsum("ijkl,kl->ij", expected[0], X - 1) + np.einsum("ijk,k->ij", expected[1], X[1])
     np.testing.assert_allclose(derivative, along, rtol=1e-13)
     with pytest.raises(ClientError, match="Make the tape persistent"):

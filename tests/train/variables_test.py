@@ -35,7 +35,7 @@ INITIALIZERS: dict[str, Callable[[], Any]] = {
     "he uniform": lambda: initializers.HeUniform(seed=8),
     "he normal": lambda: initializers.HeNormal(seed=9),
     "lecun uniform": lambda: initializers.LecunUniform(seed=10),
-    "lecun normal": lambda: initializers.LecunNormal(seed=11),
+    "lecun normal": lambda: initializers.LecunNormal(seed=-11),
     "variance scaling": lambda: initializers.VarianceScaling(
         3.0, mode="fan_out", distribution="untruncated_normal", seed=12
     ),
@@ -128,6 +128,7 @@ VALUES = {
     "dense/kernel": np.arange(6, dtype=np.float32).reshape(2, 3),
     "dense/bias": np.arange(3, dtype=np.float64),
     "step": np.array(7, np.int64),
+    "with.dots": np.array(8, np.int64),
 }
 
 
@@ -137,11 +138,12 @@ def test_python_reads_a_checkpoint_and_writes_one_back(tmp_path: pathlib.Path) -
     graph.run([], {}, targets=[f"{name}_assign" for name in VALUES])
     prefix = np.array(str(tmp_path / "first"), object)
     graph.run([], {saver.prefix: prefix}, targets=[saver.save])
-    kernel, bias, step = (tf.Variable(tf.zeros_like(value)) for value in VALUES.values())
+    variables = [tf.Variable(tf.zeros_like(value)) for value in VALUES.values()]
+    kernel, bias, step, dotted = variables
     dense = tf.train.Checkpoint(kernel=kernel, bias=bias)
-    checkpoint = tf.train.Checkpoint(dense=dense, step=step)
+    checkpoint = tf.train.Checkpoint(dense=dense, step=step, **{"with.dots": dotted})
     checkpoint.read(str(tmp_path / "first")).assert_consumed()
-    for variable, value in zip((kernel, bias, step), VALUES.values(), strict=True):
+    for variable, value in zip(variables, VALUES.values(), strict=True):
         np.testing.assert_array_equal(variable, value)
     kernel.assign(-kernel)
     path = checkpoint.write(str(tmp_path / "second"))

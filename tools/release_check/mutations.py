@@ -3,7 +3,7 @@
 
     PYTHONPATH=tools .venv/bin/python -m release_check.mutations [NAME...] [FLAG...]
 
-mutations.ini lists them, each with the tests that must notice it in an everyday run;
+mutations*.ini list them, each with the tests that must notice it in an everyday run;
 flags go to `bazel test`. Each file is restored afterwards, so it must have no uncommitted
 changes. The table is out/mutations.md, and the logs are in out/mutations/. Exit status 1:
 a mistake survived, did not build or is no longer in its file, or the tests fail without
@@ -20,7 +20,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-LIST = pathlib.Path(__file__).resolve().parent / "mutations.ini"
+LISTS = sorted(pathlib.Path(__file__).resolve().parent.glob("mutations*.ini"))
 SURVIVED, NOT_BUILT = "**survived**", "**not built**"
 # The first failed test of pytest, and the failed target of another program.
 _FAILED_TEST = re.compile(r"^(?:FAILED|ERROR) (\S+?::.+?)(?: - .*)?$", re.MULTILINE)
@@ -59,10 +59,10 @@ class Mutation:
         return "" if count == 1 else f"its text occurs {count} times in {self.file}"
 
 
-def read(path: pathlib.Path = LIST) -> list[Mutation]:
-    """The list, in the order of the file."""
+def read() -> list[Mutation]:
+    """The lists, in the order of the files."""
     parser = configparser.ConfigParser(delimiters=("=",), interpolation=None)
-    parser.read_string(path.read_text())
+    parser.read(LISTS)
     found = []
     for name in parser.sections():
         fields = dict(parser[name])

@@ -147,23 +147,25 @@ def _machines() -> list[Step]:
 
 
 def _wheel(root: pathlib.Path) -> list[Step]:
-    """The wheel in every Python here, and in the Python of the oldest supported system."""
+    """Every language's package; the wheel in every Python, and in that of the oldest system."""
     minors = ",".join(reversed(tensorflow_versions(root)))
-    make = f"./run wheel --tf {minors} --cuda=no --out out/wheel"
-    shown = r"^\d+ environments: .*"
+    flags = f"--tf {minors} --cuda=no"
+    shown = r"^\d+ (packages|environments): .*"
     return [
         Step(
-            "wheel",
-            f"{make} && .venv/bin/python tools/wheel/check_wheel.py out/wheel/*.whl",
-            "the wheel, installed into every Python with every TensorFlow",
-            90,
-            10,
+            "release",
+            f"./run release {flags} && "
+            ".venv/bin/python tools/wheel/check_wheel.py out/release/*.whl",
+            "each language's package, installed; the wheel, in every Python with every TensorFlow",
+            110,
+            12,
             shown=shown,
-            clean="rm -rf out/wheel",
+            clean="rm -rf out/release",
         ),
         Step(
             "wheel-jammy",
-            f"{make} && tools/release_check/bare_machine.sh --suite=jammy "
+            f"./run wheel {flags} --out out/wheel && "
+            "tools/release_check/bare_machine.sh --suite=jammy "
             "--with=$(echo out/wheel/*.whl) 'apt-get update && apt-get install -y "
             "--no-install-recommends python3-venv g++ graphviz' "
             "'python3 tools/wheel/check_wheel.py ../*.whl'",

@@ -142,14 +142,15 @@ install_torch() {
   printf '%s\n' "$made_from" >"$folder/.made-from"
 }
 
-# install_docs: installs the packages that build the site into .venv.
-install_docs() {
-  local lock=requirements/docs.txt stamp=$VENV/.docs-made-from made_from
+# install_further NAME WHAT: installs the packages of requirements/NAME.txt into .venv, besides the
+# others.
+install_further() {
+  local lock=requirements/$1.txt stamp=$VENV/.$1-made-from made_from
   made_from=$(sha256sum "$lock")
   [[ $(cat "$stamp" 2>/dev/null) == "$made_from" ]] && return
   lock
   rm -f "$stamp"
-  pip_install "$lock" "installing MkDocs into ${VENV##*/}"
+  pip_install "$lock" "installing $2 into ${VENV##*/}"
   printf '%s\n' "$made_from" >"$stamp"
   unlock
 }

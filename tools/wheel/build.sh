@@ -6,7 +6,6 @@
 # arguments to make_wheel.py.
 make_wheel() {
   local version versions minors="" root=$PWD
-  choose_tensorflow "" # the newest, if none is named
   IFS=, read -ra versions <<<"${TF:-$TENSORFLOW}"
   # Checks all versions first, because a typing error must not show up after an hour.
   for version in "${versions[@]}"; do

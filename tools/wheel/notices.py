@@ -6,9 +6,15 @@ import importlib.util
 import pathlib
 import re
 
-# The library contains inline code of these headers; TensorFlow's wheel has their licences in a file
-# of sections.
-_SECTIONS = ("Eigen", "Farmhash", "Highwayhash", "ml_dtypes", "protobuf")
+# The library contains inline code of these headers, under these licences. TensorFlow's wheel has
+# their texts in a file of sections.
+SECTIONS = {
+    "Eigen": "MPL-2.0",
+    "Farmhash": "MIT",
+    "Highwayhash": "Apache-2.0",
+    "ml_dtypes": "Apache-2.0",
+    "protobuf": "BSD-3-Clause",
+}
 
 FILE = "THIRD_PARTY_NOTICES.txt"
 
@@ -49,7 +55,7 @@ def third_party(*, cuda: bool) -> str:
         raise NoticesError(f"{file} does not exist; it must contain the licence of Eigen")
     sections = _sections(file.read_text(encoding="utf-8"))
     text = _HEAD
-    for name in _SECTIONS:
+    for name in SECTIONS:
         if name not in sections:
             raise NoticesError(f"{file} has no section on {name}")
         text += f"\n{_RULE}\n== {name}\n{sections[name]}"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Trains a SavedModel further, in C++: the same as bindings/c/examples/fine_tune.c, with Scope,
-// Minimize and the protocol buffers of the model.
+// Trains a SavedModel further, in C++: the same as bindings/c/examples/fine_tune.c, with Scope
+// and Minimize.
 //
 //   fine_tune MODEL DATA BATCH RATE [calls]
 //
@@ -14,12 +14,14 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "tensorflow/c/tf_buffer.h"
+#include "tensorflow/c/tf_status_helper.h"
 #include "tensorflow/cc/framework/scope.h"
 #include "tensorflow/cc/ops/array_ops.h"
 #include "tensorflow/cc/ops/const_op.h"
@@ -33,6 +35,7 @@
 #include "tensorflow/core/public/session.h"
 #include "tensorflow_ext/inline_calls.h"
 #include "tensorflow_ext/minimize.h"
+#include "tensorflow_ext/saved_model/describe_meta_graph.h"
 #include "tensorflow_ext/use_model_gradients.h"
 
 namespace {
@@ -57,7 +60,8 @@ class FineTune {
     }
     Output logits;
     TF_RETURN_IF_ERROR(ReadSignature(scope, &logits));
-    const std::vector<Output> variables = FindVariables(*scope.graph(), logits);
+    std::vector<Output> variables;
+    TF_RETURN_IF_ERROR(FindVariables(*scope.graph(), &variables));
     if (inlined) {
       std::vector<Output> bodies;
       TF_RETURN_IF_ERROR(tensorflow_ext::InlineCalls(scope, {logits}, &bodies));
@@ -114,6 +118,7 @@ class FineTune {
       return absl::InvalidArgumentError(
           "expected a signature train or serving_default with one input and one output");
     }
+    signature_ = found->first;
     input_ = found->second.inputs().begin()->second;
     const tensorflow::TensorId id =
         tensorflow::ParseTensorName(found->second.outputs().begin()->second.name());
@@ -127,41 +132,27 @@ class FineTune {
     return absl::OkStatus();
   }
 
-  // Finds the variables that the signature's call captures, and the handles of those that Python
-  // saved as trainable.
-  std::vector<Output> FindVariables(const tensorflow::Graph& graph, const Output& logits) {
-    const auto& objects = meta_graph_.object_graph_def();
-    tensorflow::Node* call = logits.node();
-    std::vector<Output> trainable;
-    std::set<const tensorflow::Node*> variables;
-    const auto function = objects.concrete_functions().find(
-        call->attrs().Find("f") ? call->attrs().Find("f")->func().name() : "");
-    if (function == objects.concrete_functions().end()) return trainable;
-    const auto& captured = function->second.bound_inputs();
-    for (int i = 0; i < captured.size(); ++i) {
-      const auto& object = objects.nodes(captured[i]);
-      const tensorflow::Edge* edge = nullptr;
-      const int input = call->num_inputs() - captured.size() + i;
-      if (!object.has_variable() || !call->input_edge(input, &edge).ok()) continue;
-      variables.insert(edge->src());
-      if (object.variable().trainable()) trainable.emplace_back(edge->src(), edge->src_output());
-    }
-    FindCopies(graph, variables);
-    return trainable;
-  }
-
-  // Keras exports each variable twice: the signatures use one copy, and Python reads the other when
-  // it loads the model. Nodes of the graph assign the first to the second.
-  void FindCopies(const tensorflow::Graph& graph,
-                  const std::set<const tensorflow::Node*>& variables) {
-    for (const tensorflow::Node* assign : graph.op_nodes()) {
-      const tensorflow::Node *read = nullptr, *source = nullptr;
-      if (assign->type_string() == "AssignVariableOp" && assign->input_node(1, &read).ok() &&
-          read->type_string() == "ReadVariableOp" && read->input_node(0, &source).ok() &&
-          variables.count(source) > 0) {
-        copies_.push_back(assign->name());
+  // Finds the handles of the signature's trainable variables, and the copies that come before a
+  // save: Keras exports each variable twice.
+  absl::Status FindVariables(const tensorflow::Graph& graph, std::vector<Output>* trainable) {
+    const std::string bytes = meta_graph_.SerializeAsString();
+    const std::unique_ptr<TF_Buffer, decltype(&TF_DeleteBuffer)> meta_graph(
+        TF_NewBufferFromString(bytes.data(), bytes.size()), TF_DeleteBuffer),
+        lines(TF_NewBuffer(), TF_DeleteBuffer);
+    const std::unique_ptr<TF_Status, decltype(&TF_DeleteStatus)> status(TF_NewStatus(),
+                                                                        TF_DeleteStatus);
+    TfExt_DescribeMetaGraph(meta_graph.get(), lines.get(), status.get());
+    TF_RETURN_IF_ERROR(tensorflow::StatusFromTF_Status(status.get()));
+    const auto nodes = graph.BuildNodeNameIndex();
+    const absl::string_view text(static_cast<const char*>(lines->data), lines->length);
+    for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+      const std::vector<std::string> field = absl::StrSplit(line, '\t');
+      if (field[0] == "saver" && field[1] == "copy") copies_.push_back(field[2]);
+      if (field.size() == 7 && field[1] == signature_ && field[6] == "trainable") {
+        trainable->emplace_back(nodes.find(field[3])->second);
       }
     }
+    return absl::OkStatus();
   }
 
   absl::Status AddStep(const Scope& scope, const Output& logits,
@@ -186,7 +177,7 @@ class FineTune {
   tensorflow::MetaGraphDef meta_graph_;
   std::unique_ptr<tensorflow::Session> session_;
   tensorflow::TensorInfo input_;
-  std::string labels_, loss_, initialize_, step_;
+  std::string signature_, labels_, loss_, initialize_, step_;
   std::vector<std::string> copies_;
 };
 

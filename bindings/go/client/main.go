@@ -16,7 +16,7 @@ import (
 
 	tf "github.com/wamuir/graft/tensorflow"
 	"github.com/wamuir/graft/tensorflow/op"
-	"tensorflow-ext.test/go/wire"
+	"tensorflowext.org/go/wire"
 )
 
 // TensorFlow's codes for errors that this program itself finds.

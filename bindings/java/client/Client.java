@@ -9,7 +9,6 @@ import java.io.FileInputStream;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -126,6 +125,8 @@ public final class Client implements AutoCloseable {
         return readGradients();
       case "run":
         return readRun();
+      case "eager":
+        return readEager();
       case "threads":
         return readThreads();
       default:
@@ -149,11 +150,30 @@ public final class Client implements AutoCloseable {
   }
 
   private Request readRun() throws IOException {
-    Map<String, Value> feeds = readFeeds();
+    Map<String, Value> feeds = wire.readMap(wire::readString, wire::readValue);
     List<String> fetches = wire.readList(wire::readString);
     return () -> {
       List<Value> results = model.run(feeds, fetches);
       return () -> writeValues(results);
+    };
+  }
+
+  private Request readEager() throws IOException {
+    EagerOp op =
+        new EagerOp(
+            wire.readString(),
+            wire.readMap(wire::readString, wire::readBytes),
+            wire.readList(wire::readValue),
+            wire.readList(wire::readIndex),
+            wire.readMap(wire::readIndex, wire::readValue),
+            wire.readMap(wire::readIndex, wire::readValue));
+    return () -> {
+      List<List<Value>> results = op.run();
+      return () -> {
+        for (List<Value> result : results) {
+          writeValues(result);
+        }
+      };
     };
   }
 
@@ -163,7 +183,7 @@ public final class Client implements AutoCloseable {
     List<String> ys = wire.readList(wire::readString);
     List<String> xs = wire.readList(wire::readString);
     List<String> upstreams = wire.readList(wire::readString);
-    Map<String, Value> feeds = readFeeds();
+    Map<String, Value> feeds = wire.readMap(wire::readString, wire::readValue);
     Callable<List<Value>> one =
         () -> {
           try (Model own = new Model()) {
@@ -202,15 +222,6 @@ public final class Client implements AutoCloseable {
     } finally {
       threads.shutdown();
     }
-  }
-
-  private Map<String, Value> readFeeds() throws IOException {
-    Map<String, Value> feeds = new LinkedHashMap<>();
-    for (Map.Entry<String, Value> feed :
-        wire.readList(() -> Map.entry(wire.readString(), wire.readValue()))) {
-      feeds.put(feed.getKey(), feed.getValue());
-    }
-    return feeds;
   }
 
   private void writeValues(List<Value> values) throws IOException {

@@ -10,7 +10,9 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import org.tensorflow.proto.DataType;
 
 /**
@@ -51,6 +53,10 @@ final class Wire {
     return Long.reverseBytes(in.readLong());
   }
 
+  int readIndex() throws IOException {
+    return (int) readInt();
+  }
+
   private int readCount() throws IOException {
     long count = readInt();
     if (count < 0 || count > Integer.MAX_VALUE) {
@@ -79,6 +85,15 @@ final class Wire {
       list.add(reader.read());
     }
     return list;
+  }
+
+  /** A list of pairs, in their order. */
+  <K, V> Map<K, V> readMap(Reader<K> key, Reader<V> value) throws IOException {
+    Map<K, V> map = new LinkedHashMap<>();
+    for (Map.Entry<K, V> entry : readList(() -> Map.entry(key.read(), value.read()))) {
+      map.put(entry.getKey(), entry.getValue());
+    }
+    return map;
   }
 
   Value readValue() throws IOException {

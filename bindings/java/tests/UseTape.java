@@ -60,6 +60,11 @@ final class UseTape {
       List<Operand<TFloat64>> y = List.of(tf.math.square(x), tf.math.mul(x, w));
       print("upstream", tape.gradient(y, List.of(x), List.of(w, x)));
     }
+    try (GradientTape tape = new GradientTape(session)) {
+      tape.watch(x, w);
+      List<Operand<TFloat64>> y = List.of(tf.math.add(x, w));
+      print("same", tape.gradient(y, List.of(x, w), List.of(x)));
+    }
     try (GradientTape tape = new GradientTape(session, GradientTape.Option.PERSISTENT)) {
       tape.watch(x);
       Operand<TFloat64> y = tf.math.square(x);

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 from clients import Problem, Results
 from protocol import Program
+from references import is_floating
 from tensorflow.core.framework import graph_pb2
 
 _TYPES = {
@@ -58,3 +59,45 @@ class ClientProcess(Program):
         added = self.add_gradients([y for y, _ in pairs], known, [dy for _, dy in pairs])
         by_name = dict(zip(known, added, strict=True))
         return [by_name.get(x) if x else None for x in xs]
+
+
+class EagerProcess:
+    """A client's process that runs eager ops with its language's gradient tapes, which give zeros
+    instead of a missing gradient.
+    """
+
+    none_is_zero = True
+
+    def __init__(self, process: ClientProcess) -> None:
+        self._process = process
+
+    def __call__(self, problem: Problem) -> Results:
+        """Returns what the clients of clients.py return."""
+        (node,) = (n for n in graph_defs.CaseGraph(problem).graph_def.node if n.name == "op")
+        xs = [i for i, x in enumerate(problem.inputs) if is_floating(x)]
+        fed = {
+            i: dy for i, dy in enumerate(problem.upstreams) if dy is not None and is_floating(dy)
+        }
+        outputs, first, second = self._process.run_eagerly(
+            node.op,
+            {name: value.SerializeToString() for name, value in node.attr.items()},
+            problem.inputs,
+            xs,
+            fed,
+            {xs.index(i): w for i, w in enumerate(problem.weights) if w is not None},
+        )
+        inputs = len(problem.inputs)
+        by = [*xs, *(inputs + i for i in fed)]
+        return Results(
+            outputs,
+            _placed(first, xs, inputs if problem.upstreams else 0),
+            _placed(second, by, inputs + len(problem.upstreams) if problem.weights else 0),
+        )
+
+
+def _placed(
+    arrays: Sequence[np.ndarray], places: Sequence[int], length: int
+) -> list[np.ndarray | None]:
+    """A list with the arrays at these places, and None at others."""
+    found = dict(zip(places, arrays, strict=False))
+    return [found.get(i) for i in range(length)]

@@ -30,17 +30,20 @@ _IN_TURNS = (LANGUAGES,)
 _IN_TURNS_AGAIN = (LANGUAGES, ("tf.function", "tf.gradients"), ("C", "C++"))
 
 
+_ONE_IN = {"EagerC": 3, "EagerJava": 20, "EagerRust": 20}
+
+
 def _pairs(
     clients: Sequence[str], cases: Sequence[Case], in_turns: Sequence[Sequence[str]] = _IN_TURNS
 ) -> list[tuple[str, Case]]:
-    """Runs each case in every client, or in one of those that take turns. EagerC has the same
-    gradients as C, so it runs a third of the cases, and each commit another."""
+    """Runs each case in every client, or in one of those that take turns. Tapes have the same
+    gradients as C, so they run a part of the cases, and another in each commit."""
     return [
         (name, case)
         for name in clients
         for case in cases
         if all(name not in some or name in turn(case.id, some) for some in in_turns)
-        and (name != "EagerC" or is_turn_of_commit(f"EagerC {case.id}", 3))
+        and (name not in judge.EAGER or is_turn_of_commit(f"{name} {case.id}", _ONE_IN[name]))
     ]
 
 

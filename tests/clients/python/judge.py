@@ -21,7 +21,7 @@ import clients
 import tensorflow as tf
 from cases import DTYPES, Case
 from check import Check
-from client_process import ClientProcess
+from client_process import ClientProcess, EagerProcess
 from clients import Client
 from eager_c import EagerC
 from protocol import LEFT_OUT, PROGRAMS, find_program
@@ -30,15 +30,18 @@ import tensorflow_ext
 
 _FOLDER = pathlib.Path(__file__).absolute().parents[1]
 LIBRARY = f"{tensorflow_ext.sysconfig.get_lib()}/libtensorflow_ext.so"
-CLIENTS = (*clients.CLIENTS, "EagerC", *PROGRAMS)
+# Eager ops of these languages with their gradient tapes, by the programs that are clients, too.
+_TAPES = {f"Eager{name}": name for name in ("Java", "Rust") if name in PROGRAMS}
+EAGER = ("EagerC", *_TAPES)
+CLIENTS = (*clients.CLIENTS, *EAGER, *PROGRAMS)
 # The SymbolicGradient op itself has no gradient.
 WITH_SECOND_ORDER = tuple(name for name in CLIENTS if name != "SymbolicGradient")
 # Clients with graphs in which a shape may be unknown.
 WITH_UNKNOWN_SHAPES = ("tf.function", "tf.gradients", *PROGRAMS)
 # XLA's kernels cannot check values.
-WITH_ERRORS = ("eager", "tf.function", "tf.gradients", "EagerC", *PROGRAMS)
+WITH_ERRORS = ("eager", "tf.function", "tf.gradients", *EAGER, *PROGRAMS)
 # Clients that report the code of every error.
-WITH_CODES = ("EagerC", *PROGRAMS)
+WITH_CODES = (*EAGER, *PROGRAMS)
 # The ops of this library that the table of cases must have. The exceptions are ops that compute no
 # numbers, a mark that occurs only in definitions and that no client sees, and the ops that the
 # debug switch and the wrappers of other languages add (tests/wrappers runs the latter).
@@ -58,6 +61,10 @@ def find_client(name: str) -> Client:
         return ClientProcess(find_program(name), LIBRARY)
     if name == "EagerC":
         return EagerC(LIBRARY)
+    if name in _TAPES:
+        process = find_client(_TAPES[name])
+        assert isinstance(process, ClientProcess)
+        return EagerProcess(process)
     return clients.CLIENTS[name]
 
 

@@ -10,7 +10,7 @@ import pathlib
 import struct
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -47,17 +47,22 @@ def _name(name: str) -> bytes:
     return _bytes(name.encode())
 
 
+def _list(items: Iterable[bytes]) -> bytes:
+    content = list(items)
+    return _int(len(content)) + b"".join(content)
+
+
 def _names(names: Sequence[str]) -> bytes:
-    return _int(len(names)) + b"".join(map(_name, names))
+    return _list(map(_name, names))
 
 
 def encode_tensor(enum: int, array: np.ndarray) -> bytes:
     """A tensor in the form of requests and answers, of this TF_DataType."""
-    dims = _int(array.ndim) + b"".join(map(_int, array.shape))
+    dims = _list(map(_int, array.shape))
     if enum != STRING:
         return _int(enum) + dims + _bytes(array.tobytes())
     strings = [s.encode() if isinstance(s, str) else s for s in array.flat]
-    return _int(enum) + dims + _int(len(strings)) + b"".join(map(_bytes, strings))
+    return _int(enum) + dims + _list(map(_bytes, strings))
 
 
 class Program(abc.ABC):
@@ -154,13 +159,46 @@ class Program(abc.ABC):
         )
         return [self._read_tensors() for _ in range(self._read_int())]
 
-    def _feeds(self, feeds: Mapping[str, np.ndarray]) -> bytes:
+    def run_eagerly(
+        self,
+        op: str,
+        attributes: Mapping[str, bytes],
+        inputs: Sequence[np.ndarray],
+        xs: Sequence[int],
+        upstreams: Mapping[int, np.ndarray],
+        weights: Mapping[int, np.ndarray],
+    ) -> tuple[list[np.ndarray], ...]:
+        """The outputs of an op in eager mode, their gradients by a tape, and the gradients of these
+        by another tape.
+
+        Args:
+          op: The op.
+          attributes: A serialized AttrValue for each of its attributes.
+          inputs: Its inputs.
+          xs: The inputs that have gradients.
+          upstreams: Upstream gradients by the output. Without them, there are no gradients.
+          weights: Upstream gradients of the gradients, by the place among xs. With them, there are
+            second gradients, by the xs and the upstream gradients.
+        """
+        self._ask(
+            "eager",
+            _name(op),
+            _list(_name(name) + _bytes(value) for name, value in attributes.items()),
+            _list(map(self._tensor, inputs)),
+            _list(map(_int, xs)),
+            *(
+                _list(_int(index) + self._tensor(array) for index, array in given.items())
+                for given in (upstreams, weights)
+            ),
+        )
+        return tuple(self._read_tensors() for _ in range(3))
+
+    def _tensor(self, array: np.ndarray) -> bytes:
         enums = {dtype: enum for enum, dtype in self.types.items()}
-        fed = [
-            _name(name) + encode_tensor(enums.get(array.dtype, STRING), array)
-            for name, array in feeds.items()
-        ]
-        return _int(len(fed)) + b"".join(fed)
+        return encode_tensor(enums.get(array.dtype, STRING), array)
+
+    def _feeds(self, feeds: Mapping[str, np.ndarray]) -> bytes:
+        return _list(_name(name) + self._tensor(array) for name, array in feeds.items())
 
     def close(self) -> int:
         """Ends the process; returns its exit status."""

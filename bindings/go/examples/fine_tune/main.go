@@ -21,8 +21,8 @@ import (
 	"strconv"
 	"strings"
 
-	"tensorflow-ext.test/go/tfext"
-	"tensorflow-ext.test/go/train"
+	"tensorflowext.org/go/tfext"
+	"tensorflowext.org/go/train"
 
 	tf "github.com/wamuir/graft/tensorflow"
 	"github.com/wamuir/graft/tensorflow/op"

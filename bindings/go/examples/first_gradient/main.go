@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"log"
 
-	"tensorflow-ext.test/go/tfext"
+	"tensorflowext.org/go/tfext"
 
 	tf "github.com/wamuir/graft/tensorflow"
 	"github.com/wamuir/graft/tensorflow/op"

@@ -12,8 +12,8 @@ import (
 
 	tf "github.com/wamuir/graft/tensorflow"
 	"github.com/wamuir/graft/tensorflow/op"
-	"tensorflow-ext.test/go/tfext"
-	"tensorflow-ext.test/go/train"
+	"tensorflowext.org/go/tfext"
+	"tensorflowext.org/go/train"
 )
 
 func must[T any](value T, err error) T {

@@ -18,9 +18,9 @@ import (
 
 	tf "github.com/wamuir/graft/tensorflow"
 	"github.com/wamuir/graft/tensorflow/op"
-	"tensorflow-ext.test/go/tfext"
-	"tensorflow-ext.test/go/train"
-	"tensorflow-ext.test/go/wire"
+	"tensorflowext.org/go/tfext"
+	"tensorflowext.org/go/train"
+	"tensorflowext.org/go/wire"
 )
 
 // read reads a file that holds a tensor.

@@ -59,6 +59,10 @@ pub fn read_list<R: Read, T>(
     (0..read_size(from)?).map(|_| read_item(from)).collect()
 }
 
+pub fn read_index(from: &mut impl Read) -> io::Result<usize> {
+    Ok(read_size(from)? as usize)
+}
+
 pub fn read_tensor(from: &mut impl Read) -> io::Result<Values> {
     let data_type = read_int(from)?;
     let shape = read_list(from, read_size)?;

@@ -6,13 +6,14 @@
 //! TensorFlow's 8-bit floats, 4-bit integers, resources and variants.
 
 use std::mem::size_of;
+use std::ops::Deref;
 use std::panic::{self, AssertUnwindSafe};
 
 use half::f16;
 use num_complex::Complex;
 use tensorflow::{
     BFloat16, Code, DataType, FetchToken, Output, Result, SessionRunArgs, Status, Tensor,
-    TensorType,
+    TensorType, eager,
 };
 
 use crate::protocol::{Content, Values};
@@ -77,14 +78,37 @@ impl<T: TensorType> Feed for Tensor<T> {
 
 /// The tensor of these values.
 pub fn feed(values: &Values) -> Result<Box<dyn Feed>> {
-    let data_type = TYPES
-        .iter()
-        .find(|(number, _)| *number == values.data_type)
-        .map_or(DataType::UnrecognizedEnumValue(0), |(_, found)| *found);
     match &values.content {
-        Content::Plain(bytes) => for_plain_type!(data_type, feed_plain(&values.shape, bytes)),
+        Content::Plain(bytes) => {
+            for_plain_type!(type_of(values), feed_plain(&values.shape, bytes))
+        }
         Content::Strings(strings) => feed_strings(&values.shape, strings),
     }
+}
+
+fn type_of(values: &Values) -> DataType {
+    TYPES
+        .iter()
+        .find(|(number, _)| *number == values.data_type)
+        .map_or(DataType::UnrecognizedEnumValue(0), |(_, found)| *found)
+}
+
+/// The tensor of these values, which are no strings, in eager mode.
+pub fn handle<'a>(context: &'a eager::Context, values: &Values) -> Result<eager::TensorHandle<'a>> {
+    match &values.content {
+        Content::Plain(bytes) => {
+            for_plain_type!(type_of(values), handle_plain(context, &values.shape, bytes))
+        }
+        Content::Strings(_) => Err(error(Code::Unimplemented, "strings in eager mode")),
+    }
+}
+
+fn handle_plain<'a, T: TensorType>(
+    context: &'a eager::Context,
+    shape: &[u64],
+    bytes: &[u8],
+) -> Result<eager::TensorHandle<'a>> {
+    tensor::<T>(shape, bytes)?.into_handle(context)
 }
 
 fn feed_plain<T: TensorType>(shape: &[u64], bytes: &[u8]) -> Result<Box<dyn Feed>> {
@@ -139,12 +163,16 @@ pub fn fetch(args: &mut SessionRunArgs, index: usize, token: FetchToken) -> Resu
     let data_type = args
         .output_data_type(index)
         .ok_or_else(|| error(Code::Internal, "nothing was fetched"))?;
-    let number = TYPES.iter().find(|(_, known)| *known == data_type);
-    let number = number.map_or(0, |(number, _)| *number);
+    let number = number_of(data_type);
     if data_type == DataType::String {
         return fetch_strings(args, token, number);
     }
     for_plain_type!(data_type, fetch_plain(args, token, number))
+}
+
+fn number_of(data_type: DataType) -> i64 {
+    let number = TYPES.iter().find(|(_, known)| *known == data_type);
+    number.map_or(0, |(number, _)| *number)
 }
 
 fn fetch_plain<T: TensorType>(
@@ -153,7 +181,26 @@ fn fetch_plain<T: TensorType>(
     data_type: i64,
 ) -> Result<Values> {
     let tensor = args.fetch::<T>(token)?;
-    let size = size_of::<T>() * tensor.dims().iter().product::<u64>() as usize;
+    Ok(plain(data_type, tensor.dims(), &tensor))
+}
+
+/// The values of a tensor of eager mode, which is no string.
+pub fn resolve(handle: &eager::TensorHandle) -> Result<Values> {
+    let data_type = handle.data_type();
+    for_plain_type!(data_type, resolve_plain(handle, number_of(data_type)))
+}
+
+fn resolve_plain<T: TensorType>(handle: &eager::TensorHandle, data_type: i64) -> Result<Values> {
+    let tensor = handle.resolve::<T>()?;
+    Ok(plain(data_type, tensor.dims(), &tensor))
+}
+
+fn plain<T: TensorType, D: Deref<Target = [T]>>(
+    data_type: i64,
+    shape: &[u64],
+    tensor: &D,
+) -> Values {
+    let size = size_of::<T>() * shape.iter().product::<u64>() as usize;
     let mut bytes = vec![0; size];
     if size != 0 {
         // SAFETY: the tensor has that many bytes, and none of them is padding.
@@ -162,11 +209,11 @@ fn fetch_plain<T: TensorType>(
             values.copy_to_nonoverlapping(bytes.as_mut_ptr(), size);
         }
     }
-    Ok(Values {
+    Values {
         data_type,
-        shape: tensor.dims().to_vec(),
+        shape: shape.to_vec(),
         content: Content::Plain(bytes),
-    })
+    }
 }
 
 fn fetch_strings(args: &mut SessionRunArgs, token: FetchToken, data_type: i64) -> Result<Values> {

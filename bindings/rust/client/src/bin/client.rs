@@ -6,6 +6,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::process::ExitCode;
 use std::thread;
 
+use clients::eager_op::EagerOp;
 use clients::protocol::{self as wire, Values};
 use clients::tensors;
 use tensorflow::{
@@ -293,6 +294,14 @@ fn serve(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
                 let client = current.as_ref().ok_or_else(no_graph)?;
                 answer(output, client.run(&feeds, &fetches), |output, tensors| {
                     wire::write_list(output, &tensors, wire::write_tensor)
+                })?;
+            }
+            "eager" => {
+                let op = EagerOp::read(input)?;
+                answer(output, op.run(), |output, results| {
+                    let write =
+                        |tensors: &Vec<_>| wire::write_list(output, tensors, wire::write_tensor);
+                    results.iter().try_for_each(write)
                 })?;
             }
             "threads" => {

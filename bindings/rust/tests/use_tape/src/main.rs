@@ -8,7 +8,7 @@ use std::env;
 
 use tensorflow::eager::{Context, ContextOptions, TensorHandle, raw_ops};
 use tensorflow::{DataType, Library, Result, Tensor};
-use tensorflow_ext::{GradientTape, GradientTapeOptions};
+use tensorflow_ext::{GradientTape, GradientTapeOptions, eager};
 
 /// A context with two tensors.
 struct Use<'a> {
@@ -78,12 +78,26 @@ impl<'a> Use<'a> {
             &tape.gradients(&[&y[0], &y[1]], &[&self.x], &dy)?,
         )?;
 
+        let tape = self.tape()?;
+        tape.watch(&self.x)?;
+        tape.watch(&self.w)?;
+        let y = raw_ops::add(self.context, &self.x, &self.w)?;
+        let both = [&self.x, &self.w];
+        print("same", &tape.gradients(&[&y], &both, &[&self.x])?)?;
+
         let tape = self.persistent()?;
         tape.watch(&self.x)?;
         let y = self.square(&self.x)?;
         print("persistent_1", &tape.gradient(&y, &[&self.x])?)?;
         let y = self.mul(&y, &self.x)?;
-        print("persistent_2", &tape.gradient(&y, &[&self.x])?)
+        print("persistent_2", &tape.gradient(&y, &[&self.x])?)?;
+
+        let tape = self.tape()?;
+        tape.watch(&self.x)?;
+        let mut op = eager::Op::new(self.context, c"TfExt>Mish")?;
+        op.add_input(&self.x)?;
+        let y = op.run(1)?.remove(0);
+        print("mish", &tape.gradient(&y, &[&self.x])?)
     }
 
     fn higher_orders(&self) -> Result<()> {

@@ -13,7 +13,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -27,6 +26,13 @@ import (
 	tf "github.com/wamuir/graft/tensorflow"
 	"github.com/wamuir/graft/tensorflow/op"
 )
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		log.Fatalf("fine_tune: %v", err)
+	}
+	return value
+}
 
 // model is a SavedModel, the parts of its signature and its saver, and the training ops.
 type model struct {
@@ -47,48 +53,30 @@ type info struct {
 }
 
 // compute runs a graph of its own, which add builds, and returns two tensors of it.
-func compute(add func(scope *op.Scope) (tf.Output, tf.Output)) ([]*tf.Tensor, error) {
+func compute(add func(scope *op.Scope) (tf.Output, tf.Output)) []*tf.Tensor {
 	scope := op.NewScope()
 	first, second := add(scope)
-	graph, err := scope.Finalize()
-	if err != nil {
-		return nil, err
-	}
-	session, err := tf.NewSession(graph, nil)
-	if err != nil {
-		return nil, err
-	}
+	session := must(tf.NewSession(must(scope.Finalize()), nil))
 	defer session.Close()
-	return session.Run(nil, []tf.Output{first, second}, nil)
+	return must(session.Run(nil, []tf.Output{first, second}, nil))
 }
 
 // read returns the info of the model in a folder.
-func read(folder string) (*info, error) {
-	results, err := compute(func(scope *op.Scope) (tf.Output, tf.Output) {
+func read(folder string) *info {
+	results := compute(func(scope *op.Scope) (tf.Output, tf.Output) {
 		directory := op.Const(scope, folder)
 		lines := tfext.DescribeSavedModel(scope, directory)
 		gradients := tfext.SavedModelGradients(scope, directory)
 		return lines, gradients
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &info{results[0].Value().([]string), []byte(results[1].Value().(string))}, nil
+	return &info{results[0].Value().([]string), []byte(results[1].Value().(string))}
 }
 
 // load loads a model and finds the parts that the training needs.
-func load(folder string) (*model, error) {
-	loaded, err := tf.LoadSavedModel(folder, []string{"serve"}, nil)
-	if err != nil {
-		return nil, err
-	}
-	found, err := read(folder)
-	if err != nil {
-		return nil, err
-	}
-	if err := loaded.Graph.Import(found.gradients, ""); err != nil {
-		return nil, err
-	}
+func load(folder string) *model {
+	loaded := must(tf.LoadSavedModel(folder, []string{"serve"}, nil))
+	found := read(folder)
+	must(0, loaded.Graph.Import(found.gradients, ""))
 	m := &model{SavedModel: loaded}
 	signature := "serving_default"
 	for _, line := range found.lines {
@@ -108,48 +96,39 @@ func load(folder string) (*model, error) {
 		case field[0] != "signature" || field[1] != signature:
 		case field[2] == "input" && field[5] == "float" && m.input.Op == nil:
 			m.input = m.tensor(field[4])
-			if m.example, err = exampleShape(field[6]); err != nil {
-				return nil, err
-			}
+			m.example = exampleShape(field[6])
 		case field[2] == "output" && m.logits.Op == nil:
 			m.logits = m.tensor(field[4])
 		case field[2] == "variable" && field[6] == "trainable":
 			m.variables = append(m.variables, m.tensor(field[3]))
 		case field[2] != "variable":
-			return nil, errors.New("expected a signature with one input, of floats, and one output")
+			log.Fatal("fine_tune: expected a signature with one input, of floats, and one output")
 		}
 	}
 	if m.input.Op == nil || m.logits.Op == nil || m.save.Op == nil || len(m.variables) == 0 {
-		return nil, errors.New("expected a model with a signature train or serving_default, trainable variables and a saver")
+		log.Fatal("fine_tune: expected a model with a signature train or serving_default, trainable variables and a saver")
 	}
-	return m, m.inlineCalls()
+	m.inlineCalls()
+	return m
 }
 
 // inlineCalls adds a copy of the model's nodes to the graph, in which plain nodes replace the
 // calls of functions, and uses it from now on. A copied variable is the same one to the session,
 // because sessions know variables by the attribute shared_name.
-func (m *model) inlineCalls() error {
+func (m *model) inlineCalls() {
 	var graphDef bytes.Buffer
-	if _, err := m.Graph.WriteTo(&graphDef); err != nil {
-		return err
-	}
-	results, err := compute(func(scope *op.Scope) (tf.Output, tf.Output) {
+	must(m.Graph.WriteTo(&graphDef))
+	results := compute(func(scope *op.Scope) (tf.Output, tf.Output) {
 		outputs := op.Const(scope.SubScope("outputs"), []string{name(m.logits)})
 		return tfext.InlineCalls(scope, op.Const(scope, graphDef.String()), outputs)
 	})
-	if err != nil {
-		return err
-	}
 	nodes, inlined := results[0].Value().(string), results[1].Value().([]string)
 	// The bytes of two messages are those of one that has the nodes of both.
-	if err := m.Graph.Import(append(graphDef.Bytes(), nodes...), "inlined"); err != nil {
-		return err
-	}
+	must(0, m.Graph.Import(append(graphDef.Bytes(), nodes...), "inlined"))
 	m.input, m.logits = m.tensor("inlined/"+name(m.input)), m.tensor("inlined/"+inlined[0])
 	for i, variable := range m.variables {
 		m.variables[i] = m.tensor("inlined/" + name(variable))
 	}
-	return nil
 }
 
 // name returns the name of a tensor, "node:index".
@@ -165,106 +144,68 @@ func (m *model) tensor(name string) tf.Output {
 }
 
 // exampleShape reads a shape such as "[-1,8,8]"; the first size is the batch size.
-func exampleShape(text string) ([]int64, error) {
+func exampleShape(text string) []int64 {
 	sizes := strings.Split(strings.Trim(text, "[]"), ",")
 	example := make([]int64, len(sizes)-1)
 	for i, size := range sizes[1:] {
 		value, err := strconv.ParseInt(size, 10, 64)
 		if err != nil || value < 1 {
-			return nil, fmt.Errorf("an input of shape %s: expected no unknown size except the batch", text)
+			log.Fatalf("fine_tune: an input of shape %s: expected no unknown size except the batch", text)
 		}
 		example[i] = value
 	}
-	return example, nil
+	return example
 }
 
 // addTraining adds the loss, its gradients and the updates of the variables to the graph.
-func (m *model) addTraining(rate float64) error {
+func (m *model) addTraining(rate float64) {
 	scope := op.NewScopeWithGraph(m.Graph).SubScope("fine_tune")
 	m.labels = op.Placeholder(scope, tf.Int32)
 	losses, _ := op.SparseSoftmaxCrossEntropyWithLogits(scope, m.logits, m.labels)
 	m.loss = op.Mean(scope, losses, op.Const(scope.SubScope("axis"), int32(0)))
-	graph, err := scope.Finalize()
-	if err != nil {
-		return err
-	}
+	graph := must(scope.Finalize())
 	sgd := train.NewSGD()
 	sgd.LearningRate = train.Rate(rate)
-	if m.training, err = train.Minimize(graph, m.loss, m.variables, sgd); err != nil {
-		return err
-	}
-	_, err = m.Session.Run(nil, nil, []*tf.Operation{m.training.Initialize})
-	return err
+	m.training = must(train.Minimize(graph, m.loss, m.variables, sgd))
+	must(m.Session.Run(nil, nil, []*tf.Operation{m.training.Initialize}))
 }
 
 // step trains on a batch and returns the loss before it.
-func (m *model) step(x, labels []byte, batch int64) (float32, error) {
-	examples, err := tf.ReadTensor(tf.Float, append([]int64{batch}, m.example...), bytes.NewReader(x))
-	if err != nil {
-		return 0, err
+func (m *model) step(x, labels []byte, batch int64) float32 {
+	feeds := map[tf.Output]*tf.Tensor{
+		m.input:  must(tf.ReadTensor(tf.Float, append([]int64{batch}, m.example...), bytes.NewReader(x))),
+		m.labels: must(tf.ReadTensor(tf.Int32, []int64{batch}, bytes.NewReader(labels))),
 	}
-	expected, err := tf.ReadTensor(tf.Int32, []int64{batch}, bytes.NewReader(labels))
-	if err != nil {
-		return 0, err
-	}
-	feeds := map[tf.Output]*tf.Tensor{m.input: examples, m.labels: expected}
-	results, err := m.Session.Run(feeds, []tf.Output{m.loss}, []*tf.Operation{m.training.Step})
-	if err != nil {
-		return 0, err
-	}
-	return results[0].Value().(float32), nil
+	results := must(m.Session.Run(feeds, []tf.Output{m.loss}, []*tf.Operation{m.training.Step}))
+	return results[0].Value().(float32)
 }
 
 // write saves the variables into the model's folder. Keras exports each variable twice:
 // the signature uses one copy, and Python reads the other when it loads the model.
-func (m *model) write(folder string) error {
-	if _, err := m.Session.Run(nil, nil, m.copies); err != nil {
-		return err
-	}
-	prefix, err := tf.NewTensor(filepath.Join(folder, "variables", "variables"))
-	if err != nil {
-		return err
-	}
-	_, err = m.Session.Run(map[tf.Output]*tf.Tensor{m.filename: prefix}, []tf.Output{m.save}, nil)
-	return err
+func (m *model) write(folder string) {
+	must(m.Session.Run(nil, nil, m.copies))
+	prefix := must(tf.NewTensor(filepath.Join(folder, "variables", "variables")))
+	must(m.Session.Run(map[tf.Output]*tf.Tensor{m.filename: prefix}, []tf.Output{m.save}, nil))
 }
 
-func fineTune(folder, data string, batch int64, rate float64) error {
-	if err := tfext.Load(); err != nil {
-		return err
-	}
-	m, err := load(folder)
-	if err != nil {
-		return err
-	}
-	defer m.Session.Close()
-	if err := m.addTraining(rate); err != nil {
-		return err
-	}
-	x, err := os.ReadFile(filepath.Join(data, "x"))
-	if err != nil {
-		return err
-	}
-	labels, err := os.ReadFile(filepath.Join(data, "labels"))
-	if err != nil {
-		return err
-	}
+func fineTune(folder, data string, batch int64, rate float64) {
+	must(0, tfext.Load())
+	m := load(folder)
+	m.addTraining(rate)
+	x := must(os.ReadFile(filepath.Join(data, "x")))
+	labels := must(os.ReadFile(filepath.Join(data, "labels")))
 	size, examples := int64(1), int64(len(labels)/4)
 	for _, dim := range m.example {
 		size *= dim
 	}
 	if int64(len(x)) != 4*size*examples || examples%batch != 0 {
-		return fmt.Errorf("x has %d floats for %d labels; expected %d for each, and whole batches of %d",
+		log.Fatalf("fine_tune: x has %d floats for %d labels; expected %d for each, and whole batches of %d",
 			len(x)/4, examples, size, batch)
 	}
 	for i := int64(0); i < examples; i += batch {
-		loss, err := m.step(x[4*size*i:4*size*(i+batch)], labels[4*i:4*(i+batch)], batch)
-		if err != nil {
-			return err
-		}
-		fmt.Printf("%.9g\n", loss)
+		fmt.Printf("%.9g\n", m.step(x[4*size*i:4*size*(i+batch)], labels[4*i:4*(i+batch)], batch))
 	}
-	return m.write(folder)
+	m.write(folder)
 }
 
 func main() {
@@ -273,9 +214,7 @@ func main() {
 		batch, batchErr := strconv.ParseInt(os.Args[3], 10, 64)
 		rate, rateErr := strconv.ParseFloat(os.Args[4], 64)
 		if batchErr == nil && rateErr == nil && batch > 0 {
-			if err := fineTune(os.Args[1], os.Args[2], batch, rate); err != nil {
-				log.Fatalf("fine_tune: %v", err)
-			}
+			fineTune(os.Args[1], os.Args[2], batch, rate)
 			return
 		}
 	}

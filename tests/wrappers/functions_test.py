@@ -123,6 +123,10 @@ def test_minimize_of_the_crate() -> None:
 def test_minimize(language: str) -> None:
     lines = dict(line.split(" ", 1) for line in _run(language, **{_VARIABLE: _LIBRARY}))
     assert float(lines["loss_scale"]) == 0.375  # 3 - 7/4 - (2 * 5/4 + 1)/4
+    # As Python names the variables of tf.train.Checkpoint(x=x, optimizer=optimizer).
+    inner = [f"inner_optimizer/{name}" for name in ("_iterations", "_learning_rate")]
+    names = [f"optimizer/{name}" for name in (*inner, "step_counter", "dynamic_scale")]
+    assert lines["saved"].split()[-4:] == names
 
 
 @every_language

@@ -109,12 +109,14 @@ final class UseWrappers {
       attempt("not_finite", () -> Training.minimize(graph, loss, handles, sgd));
       Optimizer scaling = new LossScaleOptimizer(new SGD().learningRate(0.25));
       Training training = Training.minimize(graph, loss, handles, scaling);
-      Saver saver = Saver.add(graph, variables.saved());
+      Map<String, Output<?>> state = training.saved("optimizer");
+      Saver saver = Saver.add(graph, variables.saved(), state);
       List<Operation> targets =
           List.of(
               variables.initialize(), training.initialize(), training.step(), training.step());
       targets.forEach(target -> session.runner().addTarget(target).run().close());
       print(session, "loss_scale", List.of(Optional.of(x.asOutput())));
+      System.out.println("saved x " + String.join(" ", state.keySet()));
       attempt("no_file", () -> saver.restore(session, "/nowhere/model"));
     }
   }

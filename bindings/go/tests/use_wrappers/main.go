@@ -131,7 +131,8 @@ func training() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	saver, err := train.AddSaver(graph, variables.Saved())
+	saved := append(variables.Saved(), training.Saved("optimizer")...)
+	saver, err := train.AddSaver(graph, saved)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -145,6 +146,11 @@ func training() {
 		}
 	}
 	print(session, "loss_scale", []tf.Output{x})
+	line := "saved"
+	for _, variable := range saved {
+		line += " " + variable.Name
+	}
+	fmt.Println(line)
 	printError("no_file", saver.Restore(session, "/nowhere/model"))
 }
 

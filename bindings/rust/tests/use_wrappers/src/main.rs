@@ -130,7 +130,8 @@ fn training() -> Result<()> {
     print_error("not_finite", not_finite.map(|_| ()))?;
     let scaling = train::LossScaleOptimizer::new(&sgd.learning_rate(0.25));
     let training = train::minimize(graph, loss, handles, &scaling)?;
-    let saver = train::add_saver(graph, &variables.saved())?;
+    let saved = [variables.saved(), training.saved("optimizer")].concat();
+    let saver = train::add_saver(graph, &saved)?;
     let session = Session::new(&SessionOptions::new(), graph)?;
     for target in [
         &variables.initialize,
@@ -143,6 +144,8 @@ fn training() -> Result<()> {
         session.run(&mut args)?;
     }
     print(&session, "loss_scale", &[Some(x)])?;
+    let names: Vec<&str> = saved.iter().map(|(_, name)| &name[..]).collect();
+    println!("saved {}", names.join(" "));
     print_error("no_file", saver.restore(&session, "/nowhere/model"))
 }
 

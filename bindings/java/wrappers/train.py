@@ -26,6 +26,7 @@ FILES: dict[str, tuple[str, Mapping[str, Any]]] = {
     "AddedNodes.java": ("added_nodes.jinja", {}),
     "Configured.java": ("configured.jinja", {}),
     "Saver.java": ("saver.jinja", {}),
+    "TrainableModel.java": ("model.jinja", {}),
     "Training.java": ("training.jinja", {}),
     "Variables.java": ("variables.jinja", {}),
     "Initializer.java": (

@@ -118,6 +118,13 @@ final class UseWrappers {
       print(session, "loss_scale", List.of(Optional.of(x.asOutput())));
       System.out.println("saved x " + String.join(" ", state.keySet()));
       attempt("no_file", () -> saver.restore(session, "/nowhere/model"));
+      attempt("twice", () -> Saver.add(graph, variables.saved(), variables.saved()));
+      attempt("no_variable", () -> Training.minimize(graph, loss, List.of(), new SGD()));
+      try (Graph other = new Graph()) {
+        attempt("other_graph", () -> Saver.add(other, variables.saved()));
+        Operand<TFloat64> y = Ops.create(other).constant(1.0);
+        attempt("other_y", () -> Gradients.add(List.of(x, y), handles, List.of()));
+      }
     }
   }
 

@@ -64,7 +64,7 @@ final class UseWrappers {
       Operand<TFloat64> square = tf.math.square(x);
       Operand<TFloat64> product = tf.math.mul(x, w);
       Map<String, List<Optional<Output<?>>>> found = new LinkedHashMap<>();
-      found.put("several", Gradients.add(product, List.of(x, w)));
+      found.put("several", Gradients.add(product, List.of(x, w, x)));
       found.put("unconnected", Gradients.add(square, List.of(w, x, unread)));
       found.put("all_unconnected", Gradients.add(square, List.of(w, unread)));
       found.put("y_itself", Gradients.add(square, List.of(square)));

@@ -35,7 +35,7 @@ _TRAINING_ERRORS = {
 _ERRORS = {
     "Go": {
         "no_x": "tfext.Gradients: xs[0] is no tensor",
-        "upstream_number": "tfext.Gradients: expected no upstream gradient or one for each y: 1, got 2",
+        "upstream_number": "tfext.Gradients: expected no upstream gradient or one for each y: 1",
         "same_variable": 'train.Minimize: variables[1]: "x:0" is no tensor of the graph, or',
         "not_made": "train.SGD{}: expected the result of train.NewSGD, which has the defaults",
         "not_finite": "SGD: CosineDecay: expected numbers that are finite",

@@ -49,6 +49,7 @@ _CPP_HEADERS = (
     "inline_calls.h",
     "minimize.h",
     "slice_gradients.h",
+    "trainable_model.h",
     "use_model_gradients.h",
     "variables.h",
 )

@@ -52,21 +52,13 @@ def python(exported: pathlib.Path) -> tuple[list[float], list[np.ndarray]]:
     return losses, after
 
 
-_Way = tuple[str, list[str]]
-_INLINED: list[_Way] = [(language, []) for language in fine_tune.PROGRAMS]
+# They load the model in one call, and save it into any folder.
+_ONE_CALL = ("C++", "Go")
 
 
-def _ways(ways: list[_Way]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize(
-        ("language", "options"), ways, ids=lambda x: x if isinstance(x, str) else "".join(x)
-    )
-
-
-# C++ makes its session last, so it also trains with the model's calls.
-@_ways([*_INLINED, ("C++", ["calls"])])
+@pytest.mark.parametrize("language", fine_tune.PROGRAMS)
 def test_trains_as_python_does(
     language: str,
-    options: list[str],
     exported: pathlib.Path,
     data: pathlib.Path,
     python: tuple[list[float], list[np.ndarray]],
@@ -76,7 +68,7 @@ def test_trains_as_python_does(
     model = tmp_path / "model"
     shutil.copytree(exported, model)
     expected, variables = python
-    losses = list(fine_tune.train_in_program(language, model, data, options))
+    losses = list(fine_tune.train_in_program(language, model, data))
 
     assert len(losses) == STEPS
     assert expected[-1] < expected[0] / 4
@@ -123,11 +115,17 @@ def test_calls_that_draw_are_refused(exported: pathlib.Path, data: pathlib.Path)
         list(fine_tune.train_in_program("C", exported, data, ["calls"]))
 
 
-@_ways([*_INLINED, ("C", ["calls"])])
+@pytest.mark.parametrize(
+    ("language", "options"), [*((name, []) for name in fine_tune.PROGRAMS), ("C", ["calls"])]
+)
 def test_keras_export_has_no_training_mode(
     language: str, options: list[str], tmp_path: pathlib.Path
 ) -> None:
     """Dropout drops nothing, and BatchNormalization keeps its averages."""
+    model = saved = tmp_path / "model"
+    if language in _ONE_CALL:
+        saved = tmp_path / "of" / "another"
+        options = [str(saved)]
     network = keras.Sequential(
         [
             keras.Input((64,)),
@@ -140,16 +138,23 @@ def test_keras_export_has_no_training_mode(
     )
     data = fine_tune.Data(3)
     network(data.x[0], training=True)  # moves the averages
-    network.export(tmp_path / "model", verbose=False)
+    network.export(model, verbose=False)
+    (model / "assets" / "words").mkdir(parents=True)
+    (model / "assets" / "words" / "of.txt").write_text("of")
     data.write(tmp_path)
-    training = fine_tune.Training(tmp_path / "model")
+    training = fine_tune.Training(model)
     trained = {id(v) for v in training.variables}
     kept = [k for k, v in enumerate(training.model.variables) if id(v) not in trained]
     fixed = [training.model.variables[k].numpy() for k in kept]
+    before = [v.numpy() for v in training.model.variables]
     expected = _train(training, data)
-    losses = list(fine_tune.train_in_program(language, tmp_path / "model", tmp_path, options))
+    losses = list(fine_tune.train_in_program(language, model, tmp_path, options))
     np.testing.assert_allclose(losses, expected, rtol=TOLERANCE, atol=0)
-    loaded = fine_tune.Training(tmp_path / "model")
+    assert (saved / "assets" / "words" / "of.txt").read_text() == "of"
+    if saved != model:
+        untouched = fine_tune.Training(model).model.variables
+        np.testing.assert_equal([v.numpy() for v in untouched], before)
+    loaded = fine_tune.Training(saved)
     for variable, value in zip(loaded.model.variables, training.model.variables, strict=True):
         np.testing.assert_allclose(variable, value, rtol=1e-4, atol=1e-6)
     assert len(kept) >= 4  # The averages, and the layer that is not trained.
@@ -166,6 +171,10 @@ def test_errors_name_the_problem(language: str, tmp_path: pathlib.Path) -> None:
     module = Doubled()
     tf.saved_model.save(module, str(tmp_path / "model"), module.double)
     fine_tune.Data(2).write(tmp_path)
+    if language in _ONE_CALL:
+        tf.saved_model.save(tf.Module(), str(tmp_path / "unsigned"))
+        with pytest.raises(RuntimeError, match="unsigned.*expected the signature .*serving_default"):
+            list(fine_tune.train_in_program(language, tmp_path / "unsigned", tmp_path))
     with pytest.raises(RuntimeError, match="trainable variable"):
         list(fine_tune.train_in_program(language, tmp_path / "model", tmp_path))
     with pytest.raises(RuntimeError, match="Could not find SavedModel"):

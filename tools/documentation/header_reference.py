@@ -35,6 +35,7 @@ PAGES = {
             "inline_calls.h",
             "minimize.h",
             "slice_gradients.h",
+            "trainable_model.h",
             "use_model_gradients.h",
             "variables.h",
             "testing/check_gradient.h",

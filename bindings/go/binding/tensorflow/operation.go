@@ -64,6 +64,21 @@ func (p Output) DataType() DataType {
 	return DataType(C.TF_OperationOutputType(p.c()))
 }
 
+// Shape returns the known part of the tensor's shape.
+func (p Output) Shape() Shape {
+	defer runtime.KeepAlive(p.Op)
+	var shape Shape
+	_ = check(func(status *C.TF_Status) { // The tensor is one of the graph.
+		rank := C.TF_GraphGetTensorNumDims(p.Op.graph.c, p.c(), status)
+		if shape.known = rank >= 0; rank > 0 {
+			shape.dims = make([]int64, rank)
+			sizes := (*C.int64_t)(unsafe.Pointer(first(shape.dims)))
+			C.TF_GraphGetTensorShape(p.Op.graph.c, p.c(), sizes, rank, status)
+		}
+	})
+	return shape
+}
+
 // Consumer is an input of an operation that takes an output of another.
 type Consumer struct {
 	Op    *Operation

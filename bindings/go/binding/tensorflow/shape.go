@@ -2,6 +2,8 @@
 
 package tensorflow
 
+import "errors"
+
 // Shape is a shape that may be partly known: the zero value has an unknown rank, and -1 stands for
 // an unknown size.
 type Shape struct {
@@ -20,4 +22,12 @@ func (s Shape) NumDimensions() int {
 		return -1
 	}
 	return len(s.dims)
+}
+
+// ToSlice returns the sizes, or an error if the rank is unknown.
+func (s Shape) ToSlice() ([]int64, error) {
+	if !s.known {
+		return nil, errors.New("the shape has an unknown rank")
+	}
+	return append([]int64(nil), s.dims...), nil
 }

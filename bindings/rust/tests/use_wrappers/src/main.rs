@@ -94,7 +94,7 @@ fn gradients() -> Result<()> {
     };
     let upstreams = &[w.clone(), x.clone()];
     let (of_w, of_x) = (&[w.clone()][..], &[x.clone()][..]);
-    add("several", products, &[&x, &w], None)?;
+    add("several", products, &[&x, &w, &x], None)?;
     add("unconnected", squares, &[&w, &x, &unread], None)?;
     add("all_unconnected", squares, &[&w, &unread], None)?;
     add("y_itself", squares, &[&square], None)?;

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The checkpoints of tf.train.Checkpoint. The name "dense/kernel" is the variable `kernel` of the
 // object `dense`. A checkpoint has it under a key that is made of this name, and says which object
 // has which variable (tensorflow/core/protobuf/trackable_object_graph.proto).

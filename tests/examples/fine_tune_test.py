@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A model that Keras exported trains in other languages as it does in Python."""
 
 import itertools

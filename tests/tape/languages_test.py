@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """GradientTape of Java and Rust gives what Python's does; the examples of all languages with an
 eager mode train as Python does.
 """

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """TfExt_Minimize in graphs of C: whole variables, rows of tables, scaled losses, errors."""
 
 import json

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """TfExt_NewVariable: the initial values of Keras. TfExt_AddSaver: checkpoints that Python reads."""
 
 import json

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The functions beside the typed ops of Go, Rust and Java: they load the library, and add gradients
 where the binding's own function fails."""
 

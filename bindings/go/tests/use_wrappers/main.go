@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 // Use_wrappers prints what the functions beside the typed ops give: NAME NUMBER... for gradients, with
 // "none" for one that is not there; NAME! MESSAGE for an error. tests/wrappers checks them.
 //

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 //! Prints what the functions beside the typed ops give: NAME NUMBER... for tensors, with "none" for
 //! a gradient that is not there; NAME! MESSAGE for an error. tests/wrappers checks them.
 //!

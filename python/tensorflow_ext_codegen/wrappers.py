@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The command `wrappers` of `python -m tensorflow_ext`."""
 
 import argparse
@@ -64,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--train",
         action="store_true",
-        help="the optimizers of Keras and `minimize` in place of ops",
+        help="variables, savers and the optimizers of Keras in place of ops",
     )
     parser.add_argument(
         "--write",

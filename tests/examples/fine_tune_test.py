@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A model that Keras exported trains in other languages as it does in Python."""
 
 import itertools
@@ -174,7 +173,7 @@ def test_errors_name_the_problem(language: str, tmp_path: pathlib.Path) -> None:
     if language in _ONE_CALL:
         tf.saved_model.save(tf.Module(), str(tmp_path / "unsigned"))
         with pytest.raises(
-            RuntimeError, match="unsigned.*expected the signature .*serving_default"
+            RuntimeError, match=r"unsigned.*expected the signature .*serving_default"
         ):
             list(fine_tune.train_in_program(language, tmp_path / "unsigned", tmp_path))
     with pytest.raises(RuntimeError, match="trainable variable"):

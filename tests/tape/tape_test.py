@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Tapes of the eager C API, compared with Python's."""
 
 from collections.abc import Callable
@@ -86,6 +85,16 @@ def test_an_op_with_integer_outputs_alone(context: Context) -> None:
         ),
     )
     np.testing.assert_array_equal(tape.gradient(y, x).numpy(), np.full(X.shape, 2.0))
+
+
+def test_an_op_again_with_other_values(context: Context) -> None:
+    """A plan may assume the values of axes and sizes; others need another plan."""
+    x = context.tensor(X)
+    for axis, shape in (0, (1, 3)), (1, (2, 1)):
+        tape = Tape(context, x)
+        y = context.run("Sum", x, context.tensor(np.int32(axis)))
+        expected = np.broadcast_to(y.numpy().reshape(shape), X.shape)
+        np.testing.assert_array_equal(tape.gradient(y, x, y).numpy(), expected)
 
 
 @pytest.mark.parametrize("unconnected", [0, ZEROS])

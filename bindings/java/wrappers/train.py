@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The files of optimizers, and filters for their templates."""
 
 import json
@@ -26,6 +25,7 @@ FILES: dict[str, tuple[str, Mapping[str, Any]]] = {
     "AddedNodes.java": ("added_nodes.jinja", {}),
     "Configured.java": ("configured.jinja", {}),
     "Saver.java": ("saver.jinja", {}),
+    "TrainableModel.java": ("model.jinja", {}),
     "Training.java": ("training.jinja", {}),
     "Variables.java": ("variables.jinja", {}),
     "Initializer.java": (

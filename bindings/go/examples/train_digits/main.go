@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 // Command train_digits trains the network of examples/digits/network.py from Go.
 //
 //	train_digits LIBRARY FOLDER
@@ -23,36 +21,34 @@ import (
 	"tensorflowext.org/go/wire"
 )
 
-// read reads a file that holds a tensor.
-func read(path string) (*tf.Tensor, error) {
-	file, err := os.Open(path)
+func must[T any](value T, err error) T {
 	if err != nil {
-		return nil, err
+		log.Fatalf("train_digits: %v", err)
 	}
+	return value
+}
+
+// read reads a file that holds a tensor.
+func read(path string) *tf.Tensor {
+	file := must(os.Open(path))
 	defer file.Close()
 	decoder := wire.NewDecoder(file)
 	tensor := decoder.Tensor()
 	if err := decoder.Err(); err != nil {
-		return nil, fmt.Errorf("%s: expected a tensor: %w", path, err)
+		log.Fatalf("train_digits: %s: expected a tensor: %v", path, err)
 	}
-	return tensor, nil
+	return tensor
 }
 
 // steps returns the slices of a tensor along its first axis.
-func steps(tensor *tf.Tensor) ([]*tf.Tensor, error) {
+func steps(tensor *tf.Tensor) []*tf.Tensor {
 	var content bytes.Buffer
-	if _, err := tensor.WriteContentsTo(&content); err != nil {
-		return nil, err
-	}
+	must(tensor.WriteContentsTo(&content))
 	slices := make([]*tf.Tensor, tensor.Shape()[0])
 	for i := range slices {
-		var err error
-		slices[i], err = tf.ReadTensor(tensor.DataType(), tensor.Shape()[1:], &content)
-		if err != nil {
-			return nil, err
-		}
+		slices[i] = must(tf.ReadTensor(tensor.DataType(), tensor.Shape()[1:], &content))
 	}
-	return slices, nil
+	return slices
 }
 
 // network has the tensors of a graph that its session feeds and fetches.
@@ -61,7 +57,7 @@ type network struct {
 }
 
 // newVariables adds the kernel and bias of each layer, with the initial values of Keras.
-func newVariables(graph *tf.Graph) (*train.Variables, error) {
+func newVariables(graph *tf.Graph) *train.Variables {
 	var specs []train.VariableSpec
 	for i, shape := range [][]int64{{64, 128}, {128, 64}, {64, 10}, {64, 2}} {
 		layer := fmt.Sprintf("layer_%d/", i)
@@ -69,7 +65,7 @@ func newVariables(graph *tf.Graph) (*train.Variables, error) {
 			train.VariableSpec{Name: layer + "kernel", DType: tf.Double, Shape: shape, Initializer: train.NewGlorotUniform().WithSeed(i)},
 			train.VariableSpec{Name: layer + "bias", DType: tf.Double, Shape: shape[1:], Initializer: train.NewZeros()})
 	}
-	return train.NewVariables(graph, specs)
+	return must(train.NewVariables(graph, specs))
 }
 
 func dense(scope *op.Scope, x, weights, bias tf.Output) tf.Output {
@@ -112,74 +108,38 @@ func build(scope *op.Scope, variables []tf.Output, settings []float64) *network 
 	return n
 }
 
-func run(library, folder string) error {
-	if _, err := tf.LoadLibrary(library); err != nil {
-		return err
-	}
-	data := map[string]*tf.Tensor{}
-	for _, name := range []string{"x", "label", "domain", "settings"} {
-		tensor, err := read(filepath.Join(folder, name))
-		if err != nil {
-			return err
-		}
-		data[name] = tensor
-	}
-	settings, isVector := data["settings"].Value().([]float64)
-	if !isVector || len(settings) != 4 {
-		return fmt.Errorf("%s/settings: expected a tensor of 4 doubles", folder)
-	}
-	batches := map[string][]*tf.Tensor{}
-	for _, name := range []string{"x", "label", "domain"} {
-		var err error
-		if batches[name], err = steps(data[name]); err != nil {
-			return err
-		}
-	}
-
-	graph := tf.NewGraph()
-	variables, err := newVariables(graph)
-	if err != nil {
-		return err
-	}
-	scope := op.NewScopeWithGraph(graph)
-	n := build(scope, variables.Handles, settings)
-	if _, err := scope.Finalize(); err != nil {
-		return err
-	}
-	sgd := train.NewSGD()
-	sgd.LearningRate, sgd.Momentum = train.Rate(settings[0]), settings[1]
-	training, err := train.Minimize(graph, n.loss, variables.Handles, sgd)
-	if err != nil {
-		return err
-	}
-	session, err := tf.NewSession(graph, nil)
-	if err != nil {
-		return err
-	}
-	defer session.Close()
-	if _, err := session.Run(nil, nil, []*tf.Operation{variables.Initialize, training.Initialize}); err != nil {
-		return err
-	}
-	for i := range batches["x"] {
-		feeds := map[tf.Output]*tf.Tensor{
-			n.x: batches["x"][i], n.label: batches["label"][i], n.domain: batches["domain"][i],
-		}
-		losses, err := session.Run(feeds, []tf.Output{n.loss}, []*tf.Operation{training.Step})
-		if err != nil {
-			return err
-		}
-		fmt.Printf("%.17g\n", losses[0].Value())
-	}
-	return nil
-}
-
 func main() {
 	log.SetFlags(0)
 	if len(os.Args) != 3 {
 		log.Print("usage: train_digits LIBRARY FOLDER")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1], os.Args[2]); err != nil {
-		log.Fatalf("train_digits: %v", err)
+	must(tf.LoadLibrary(os.Args[1]))
+	folder := os.Args[2]
+	settings, isVector := read(filepath.Join(folder, "settings")).Value().([]float64)
+	if !isVector || len(settings) != 4 {
+		log.Fatalf("train_digits: %s/settings: expected a tensor of 4 doubles", folder)
+	}
+	batches := map[string][]*tf.Tensor{}
+	for _, name := range []string{"x", "label", "domain"} {
+		batches[name] = steps(read(filepath.Join(folder, name)))
+	}
+
+	graph := tf.NewGraph()
+	variables := newVariables(graph)
+	scope := op.NewScopeWithGraph(graph)
+	n := build(scope, variables.Handles, settings)
+	must(scope.Finalize())
+	sgd := train.NewSGD()
+	sgd.LearningRate, sgd.Momentum = train.Rate(settings[0]), settings[1]
+	training := must(train.Minimize(graph, n.loss, variables.Handles, sgd))
+	session := must(tf.NewSession(graph, nil))
+	must(session.Run(nil, nil, []*tf.Operation{variables.Initialize, training.Initialize}))
+	for i := range batches["x"] {
+		feeds := map[tf.Output]*tf.Tensor{
+			n.x: batches["x"][i], n.label: batches["label"][i], n.domain: batches["domain"][i],
+		}
+		losses := must(session.Run(feeds, []tf.Output{n.loss}, []*tf.Operation{training.Step}))
+		fmt.Printf("%.17g\n", losses[0].Value())
 	}
 }

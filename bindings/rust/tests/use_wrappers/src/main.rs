@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 //! Prints what the functions beside the typed ops give: NAME NUMBER... for tensors, with "none" for
 //! a gradient that is not there; NAME! MESSAGE for an error. tests/wrappers checks them.
 //!
@@ -94,7 +93,7 @@ fn gradients() -> Result<()> {
     };
     let upstreams = &[w.clone(), x.clone()];
     let (of_w, of_x) = (&[w.clone()][..], &[x.clone()][..]);
-    add("several", products, &[&x, &w], None)?;
+    add("several", products, &[&x, &w, &x], None)?;
     add("unconnected", squares, &[&w, &x, &unread], None)?;
     add("all_unconnected", squares, &[&w, &unread], None)?;
     add("y_itself", squares, &[&square], None)?;
@@ -130,7 +129,8 @@ fn training() -> Result<()> {
     print_error("not_finite", not_finite.map(|_| ()))?;
     let scaling = train::LossScaleOptimizer::new(&sgd.learning_rate(0.25));
     let training = train::minimize(graph, loss, handles, &scaling)?;
-    let saver = train::add_saver(graph, &variables.saved())?;
+    let saved = [variables.saved(), training.saved("optimizer")].concat();
+    let saver = train::add_saver(graph, &saved)?;
     let session = Session::new(&SessionOptions::new(), graph)?;
     for target in [
         &variables.initialize,
@@ -143,6 +143,8 @@ fn training() -> Result<()> {
         session.run(&mut args)?;
     }
     print(&session, "loss_scale", &[Some(x)])?;
+    let names: Vec<&str> = saved.iter().map(|(_, name)| &name[..]).collect();
+    println!("saved {}", names.join(" "));
     print_error("no_file", saver.restore(&session, "/nowhere/model"))
 }
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Activation functions and their gradients against stock compositions, XLA and PyTorch."""
 
 import functools

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Each op's gradient as a user would write it in Python, for tf.RegisterGradient."""
 
 import dataclasses

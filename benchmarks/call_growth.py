@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The first training step of a saved model, through the call in its signature, as variables grow.
 
 C loads the SavedModel, adds the gradients of all variables with TF_AddGradients and runs them.

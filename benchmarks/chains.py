@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """TF_AddGradients over chains of ops: the cost of a node, ours against stock.
 
 The C API runs in this process, through the test suite's ctypes client; the graphs are imported

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """ClipByGlobalNorm over the gradients of a network against tf.clip_by_global_norm."""
 
 import dataclasses

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // A copy that bypasses the caches, for limits.py. memcpy bypasses them only for sizes above the
 // share of the last cache that it believes to have. A virtual machine often reports that share
 // wrongly; then memcpy reads each line before it writes it, which moves half as much again as a

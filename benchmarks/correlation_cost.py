@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """CorrelationCost forward and backward against compositions of stock ops."""
 
 import dataclasses

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The replay of C++ gradients against the same gradients written in Python, and the one-time costs
 of the package: its import, and the first gradient of an op."""
 

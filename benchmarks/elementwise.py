@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Every op that takes tensors of any shape, forward and backward, against the same computation in
 TensorFlow's own ops: the comparisons of tests/python, on large tensors."""
 

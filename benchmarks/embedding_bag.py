@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """EmbeddingBag forward and backward against gather, multiply and reduce."""
 
 import dataclasses

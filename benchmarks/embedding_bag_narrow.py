@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """EmbeddingBag with tables of 16-bit values."""
 
 import embedding_bag

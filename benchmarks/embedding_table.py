@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A training step that gathers few rows of a large embedding table.
 
 C adds the gradient by the table, takes its slices (TfExt_SliceGradients) and subtracts them with

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A training step on a Keras export, in C and in a tf.function.
 
 bindings/c/examples and examples/fine_tune: the same SavedModel, the same batch, plain gradient

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The cost of the first gradient of a new op; prints a line for each op.
 
 This is a separate process, because the first gradient must be the first in its process. Python's

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The cost of ops as their work grows: a table and a picture for each way to grow."""
 
 import dataclasses

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Gradients of elementwise ops against stock compositions and the limit."""
 
 from collections.abc import Callable, Mapping

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Where the compiled parts of the benchmarks are."""
 
 import pathlib

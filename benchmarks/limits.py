@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The least work that a case needs, and how long this machine takes for it."""
 
 import concurrent.futures

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Every op with an XLA kernel against the same maths in stock ops, both compiled by XLA, forward
 and with gradients."""
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The machine that numbers are measured on."""
 
 import ctypes

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The shards of our kernels for a machine with 64 threads, simulated on one with fewer.
 
 shards.cc makes the kernels split their work as for 64 threads and runs the shards one after the

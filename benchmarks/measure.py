@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Side-by-side measurement: contenders take turns in one process; medians are compared."""
 
 import concurrent.futures

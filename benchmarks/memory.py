@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The memory of a step, as TensorFlow's allocators record it."""
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Whole models, as Keras exports them, differentiated by TF_AddGradients and in Python.
 
 Both sides have the SavedModel's graph, with the calls in its signature inlined, and the mean of the

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """TF_AddGradients on whole networks against Python's tf.gradients.
 
 The graph is built once, in Python; then each side adds the gradients of all weights to its own

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """LayerNorm and RmsNorm against the Keras layers with those names, in a tf.function and compiled by
 XLA. The bars are for forward and backward."""
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Measures an op against its rivals: the op itself, several times per step if it takes less than a
 few milliseconds, and one eager call, which includes the cost of a call."""
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Results as pictures: all ratios, and the cost of each op as its work grows."""
 
 import itertools

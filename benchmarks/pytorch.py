@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """PyTorch's equivalents as rivals, if `./run bench --torch` has installed it.
 
 Without PyTorch `torch` is None, `contenders` returns {}, and PyTorch functions are not called.

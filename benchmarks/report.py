@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Results as a table, in the terminal and as Markdown."""
 
 import pathlib

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Resampler forward and backward against gathers of the four corners."""
 
 from typing import Any

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The rows of a run, kept in a file, and what moved since an earlier one."""
 
 import dataclasses

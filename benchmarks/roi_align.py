@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """RoiAlign forward and backward against crop_and_resize and average pooling."""
 
 import functools

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """RoiPool forward and backward against crop_and_resize and a maximum."""
 
 from typing import Any

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Measures everything side by side; prints one table and draws pictures.
 
 Ratios are our time divided by the rival's: below 1 we are faster. They are medians of

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The work of threads on a machine with many cores, simulated on one with few. This library, loaded
 // before TensorFlow, has
 //

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The shards of kernels on a machine with 64 threads, recorded by shards.cc.
 
 This module does not import TensorFlow, which must find shards.cc loaded.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Sparsemax forward and backward against a composition of TensorFlow's ops, by sorting.
 keras.ops.sparsemax is one too, but in Keras 3.15 it computes another function."""
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A summary of a record: by family, the median ratio to each kind of rival, and the worst.
 docs/benchmarks.md has the summary of docs/benchmarks.json.gz."""
 

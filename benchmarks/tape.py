@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Gradient tapes of eager mode: C++ programs (tape_programs.cc) and the same ones in Python.
 
 Both sides run in this process. Weights are tensors that the tape watches. The memory is the

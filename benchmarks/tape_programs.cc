@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Programs of eager mode in C++, which tape.py compares with the same ones in Python. A process
 // that loads this file has loaded libtensorflow_ext.so for all to see (RTLD_GLOBAL).
 

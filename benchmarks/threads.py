@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Ops on one thread and on more, against their rivals on as many."""
 
 import contextlib

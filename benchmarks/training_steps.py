@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The steps of the example programs of each language, and of the same trainings by a tf.function.
 
 A program and Python take turns. A program prints the loss of each step, so the time between two of

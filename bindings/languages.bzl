@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The languages of this folder, and their programs."""
 
 load("@local_config_go//:defs.bzl", "if_go")

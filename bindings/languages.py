@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The languages of this folder, and the programs that Bazel builds for them."""
 
 import os

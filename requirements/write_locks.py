@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Writes the lock files from uv's choices, as a part of requirements/update.
 
 uv lists every wheel of a package. The lock files have a line for each pin, with the hashes of the
@@ -106,7 +105,7 @@ def _take_common(locks: list[Lock]) -> Lock:
 
 
 def _write(name: str, lock: Lock, about: str, includes: str = "") -> None:
-    lines = ["# SPDX-License-Identifier: Apache-2.0", *about.splitlines()]
+    lines = about.splitlines()
     if includes:
         lines.append(f"-r {includes}.txt")
     for pin, hashes in lock.items():

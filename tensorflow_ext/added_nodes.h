@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Parts of inline_calls.h, minimize.h, slice_gradients.h, trainable_model.h and variables.h, which
 // send a scope's graph to libtensorflow_ext.so and add the nodes that it gives.
 

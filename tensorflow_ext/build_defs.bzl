@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Builds op libraries, in this workspace and in others.
 
 Another workspace has in its WORKSPACE

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Owners of objects of TensorFlow's C API, for the headers of C++ clients.
 
 #pragma once

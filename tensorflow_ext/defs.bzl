@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The flags that compile this library."""
 
 load(":build_defs.bzl", "HIDDEN")

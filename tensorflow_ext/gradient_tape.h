@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // A gradient tape for C++ programs that run eager ops (TFE_*), which must link
 // libtensorflow_ext.so.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // TfExt_InlineCalls of gradient/c_api.h for C++ clients, which must link libtensorflow_ext.so.
 
 #pragma once

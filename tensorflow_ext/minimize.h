@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Training steps for C++ clients, which must link libtensorflow_ext.so and compile cc/gradients.cc:
 //
 //   tensorflow_ext::Adam adam;

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """op_wrappers: writes typed wrappers of ops in another language during the build."""
 
 def _op_wrappers_impl(ctx):

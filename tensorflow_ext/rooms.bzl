@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """cc_rooms: a library of few translation units, each with many files.
 
 TensorFlow's headers take a compiler 5 to 10 s per translation unit, and our own files

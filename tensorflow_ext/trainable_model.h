@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // SavedModels to train further, for C++ clients, which must link libtensorflow_ext.so:
 //
 //   tensorflow_ext::TrainableModel model;

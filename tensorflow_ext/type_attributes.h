@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The attribute `T` of ops and of their gradients, named by the types that it admits: for .Attr()
 // of REGISTER_OP and for FunctionDefHelper::Define.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // TfExt_UseModelGradients of saved_model/use_model_gradients.h for C++ clients, which must link
 // libtensorflow_ext.so.
 

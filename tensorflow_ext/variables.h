@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Variables and checkpoints for C++ clients, which must link libtensorflow_ext.so:
 //
 //   namespace init = tensorflow_ext::initializers;

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "tensorflow_ext/version.h"
 
 // The compiler's command line defines TF_*_VERSION, as in TensorFlow's own build: the wheel's

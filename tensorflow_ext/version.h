@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * The versions of this library and of the TensorFlow it was built for. Plain C.
+/* The versions of this library and of the TensorFlow it was built for. Plain C.
  *
  * TensorFlow's C++ interface changes from one minor version to the next, so the
  * library runs only in the minor version it was built for. A process that loads

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The repositories that a WORKSPACE needs besides this one: see build_defs.bzl."""
 
 load("//third_party/bazel_stubs:stubs.bzl", "offline_stubs")

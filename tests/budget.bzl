@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The share that each test has of the time of all tests, 3,600 seconds of a core.
 
 A share is the time of the test's processes on 2 fast cores, with its shards added up

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A folder's tests: py_suite for its *_test.py, cc_suite for its *_test.cc.
 
 Each test has a share of the time of all tests, in budget.bzl.

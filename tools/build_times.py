@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Where the time of a build went, from Bazel's profile, as a table in Markdown.
 
     bazel build --profile=/tmp/profile.gz //tensorflow_ext:libtensorflow_ext.so

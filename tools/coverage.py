@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Counts TensorFlow's ops that have a gradient, client by client.
 
 Prints the totals and writes one HTML page with a row for each op and a search

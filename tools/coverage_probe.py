@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Asks TF_AddGradients for the first and second order of ops; see coverage.py.
 
 Prints a line for each op of standard input: op, first, second, with values of

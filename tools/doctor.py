@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Prints every version and path that a build uses, and what is wrong with them.
 
 Runs in any Python from 3.10 on, with no package installed. Exits 1 when

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Tells ./run doctor what ./run would install.
 
 Uses the lists that ./run itself uses: packages.txt and sizes.txt of tools/run.

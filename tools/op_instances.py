@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Makes nodes of an op for the values that its attributes may have."""
 
 import itertools

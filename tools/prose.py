@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Finds phrases that are not plain English in comments, docstrings and Markdown.
 
 `python3 tools/prose.py [FILE...]` checks these files, by default all that git tracks. A finding

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The tests' time budgets, tests/budget.bzl, and the time that a `bazel test` took.
 
 A second of a share is a second of a test process, added up over its shards and attempts, on 2 slow

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Prints what a `bazel test` did: what took too long, the failures, a line with the counts.
 
     bazel test --build_event_json_file=EVENTS //...

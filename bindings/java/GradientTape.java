@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 package org.tensorflowext;
 
 import java.util.ArrayList;
@@ -39,8 +37,8 @@ import org.tensorflow.types.family.TType;
  * Several tapes may record at once. A gradient runs ops, too, so a second tape that watches x while
  * the first one's gradient is computed gives the second order.
  *
- * <p>Close the tape before its session: until then it keeps what gradients need. Any thread may use
- * a tape.
+ * <p>Close the tape before its session: until then it keeps what gradients need. A session and
+ * its tapes are for one thread.
  *
  * <p>Errors of all methods: {@link IllegalStateException}, the tape is closed; {@link
  * org.tensorflow.exceptions.TFFailedPreconditionException}, the tape is used up, or does not watch
@@ -187,7 +185,7 @@ public final class GradientTape implements AutoCloseable {
       List<? extends Operand<?>> dy) {
     return outputs(
         tapeOp("TfExt>TapeGradient")
-            .addInputList(toArray(y))
+            .addInputList(toArrayOfSome(y))
             .addInputList(toArray(x))
             .addInputList(toArray(dy))
             .setAttr("Tdx", typesOf(x)));
@@ -214,7 +212,7 @@ public final class GradientTape implements AutoCloseable {
     List<Output<?>> outputs =
         outputs(
             tapeOp("TfExt>TapeGradientSlices")
-                .addInputList(toArray(y))
+                .addInputList(toArrayOfSome(y))
                 .addInputList(toArray(x))
                 .addInputList(toArray(dy))
                 .setAttr("Tdx", typesOf(x))
@@ -273,7 +271,7 @@ public final class GradientTape implements AutoCloseable {
       List<? extends Operand<?>> tangents) {
     return outputs(
         tapeOp("TfExt>TapeJvp")
-            .addInputList(toArray(y))
+            .addInputList(toArrayOfSome(y))
             .addInputList(toArray(x))
             .addInputList(toArray(tangents)));
   }
@@ -321,6 +319,14 @@ public final class GradientTape implements AutoCloseable {
 
   private static Output<?>[] toArray(List<? extends Operand<?>> tensors) {
     return tensors.stream().map(Operand::asOutput).toArray(Output<?>[]::new);
+  }
+
+  /** TensorFlow ends the process at an empty first list. */
+  private static Output<?>[] toArrayOfSome(List<? extends Operand<?>> y) {
+    if (y.isEmpty()) {
+      throw new IllegalArgumentException("GradientTape: y: expected at least one tensor, got none");
+    }
+    return toArray(y);
   }
 
   /** The types as attributes; the session gives each result its own type, also for a variable. */

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // A search field, and a choice, above each table in a `div.filter`. Material's
 // document$ tells of each page that is shown.
 (() => {

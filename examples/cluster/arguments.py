@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The arguments of a task, and its place in the cluster."""
 
 import argparse

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Trains the digits network on a cluster of processes of this machine, and compares.
 
     launch.py multi-worker [--workers 4] [--kill worker:1@25]

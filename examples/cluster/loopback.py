@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The tasks of a cluster as processes of this machine, restarted when they fail."""
 
 import collections

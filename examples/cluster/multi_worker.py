@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """One worker of a MultiWorkerMirroredStrategy: each trains on its part of every batch.
 
 Run it on every machine, with a TF_CONFIG that differs in the index alone:

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """One task of a ParameterServerStrategy: a server, or the coordinator of all.
 
 Run it on every machine, with a TF_CONFIG that differs in the task alone:

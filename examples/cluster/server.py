@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A tf.distribute.Server: it runs what clients in any language place on it.
 
 Run it on every machine, with a TF_CONFIG that differs in the task alone:

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * A client of a cluster: its ops, and their gradients, run on two servers.
+/* A client of a cluster: its ops, and their gradients, run on two servers.
  *
  *   session libtensorflow_ext.so grpc://HOST:PORT
  *

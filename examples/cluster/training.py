@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Code that both kinds of training share: data, backups and output.
 
 The data and the network are those of examples/digits.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The second stage of a two-stage detector: RoiAlign cuts each proposed box out of
 an image's features, and a small head classifies the object and refines the box.
 

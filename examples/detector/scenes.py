@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Synthetic scenes: shapes on a noisy background, and boxes proposed for them."""
 
 from typing import NamedTuple

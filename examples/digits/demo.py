@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Trains one network on real digits from Python and from C++ and compares.
 
 Both draw the same initial weights and see the same batches. Python uses Keras and

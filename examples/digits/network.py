@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The digits network in Keras, and the data that both clients train on.
 
 Two dense layers with `relu`, the second with quantised activations (`round_straight_through`), then

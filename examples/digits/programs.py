@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The programs in other languages that train the network of network.py, and their input files.
 
 A program, `train_digits LIBRARY FOLDER`, builds the network and its gradients itself;

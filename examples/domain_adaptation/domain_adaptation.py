@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Domain adaptation: train on upright digits, recognize digits rotated by 25 degrees.
 
 The upright digits (the source) have labels, the rotated ones (the target) do not.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Keras trains the first half and exports the model; C++ loads it and trains the rest.
 
 The C++ program (bindings/cxx/examples/fine_tune.cc) sees a SavedModel and nothing of Python. A

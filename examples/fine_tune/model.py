@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A classifier of digits in Keras, and training of its exported SavedModel.
 
 `Training` in Python and the programs in bindings do the second half of the training. They load the

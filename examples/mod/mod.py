@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """An elementwise modulo, first in NumPy, then the same op in C++.
 
 The prototype is two NumPy functions, the op and what its gradient needs, and a gradient

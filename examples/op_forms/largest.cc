@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // REGISTER_OP_NO_GRADIENT: an op without a gradient. Without this macro a client that asks for the
 // gradient gets an error; with it the client gets none. load_op_library tells Python.
 

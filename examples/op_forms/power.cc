@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Attributes with defaults, an integer and a float: y = scale * x^exponent.
 
 #include <algorithm>

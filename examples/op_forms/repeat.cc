@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // HostMemory: an input that the kernel reads on the host, on every device. Here the whole kernel
 // runs on the host, so it serves every device without device code.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Type constraints, and an integer input, which has no gradient.
 
 #include <cstdint>

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // A list of tensors, each with its own type: `list(type)`.
 
 #include <vector>

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // A variable as input: a resource; its gradient is that of its value.
 
 #include "tensorflow/core/framework/function.h"

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // An attribute named like a Python keyword; in Python it is `lambda_`.
 
 #include "tensorflow/core/framework/common_shape_fns.h"

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Several outputs that the gradient uses. The gradient names the op as a node; if its outputs
 // already exist, they replace the node.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // N tensors of one type: `N * T`. The gradient is a list, too.
 
 #include <vector>

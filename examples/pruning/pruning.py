@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Magnitude pruning to 90 % sparsity with straight-through gradients.
 
 A network of three dense layers learns handwritten digits. Then the 90 % of its

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Two trainings in Python, which programs in bindings repeat step by step in each language.
 
     train_embedding PREFIX

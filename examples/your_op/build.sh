@@ -1,6 +1,4 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
-#
 # Builds the op library and the C client, with only the compiler:
 #
 #   ./build.sh [FOLDER]    PYTHON=... names the interpreter that has tensorflow_ext

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * The op and its gradients in C, where TF_AddGradients adds gradients:
+/* The op and its gradients in C, where TF_AddGradients adds gradients:
  *
  *   client libtensorflow_ext.so libyour_op.so
  *

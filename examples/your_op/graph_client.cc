@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The op in a graph built in C++, as a typed op (the build generates your_op_cc_ops.h from the
 // OpDefs):
 //

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The ops and their kernels: CPU, GPU and XLA.
 
 #include "squareplus.h"

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "squareplus.h"
 
 #include "tensorflow_ext/kernels/elementwise_gpu.cuh"

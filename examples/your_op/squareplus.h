@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The arithmetic of squareplus, once for the CPU, CUDA and XLA.
 
 #pragma once

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The gradients, for every client. They have their own file, because formulas and functors have
 // functions with the same names.
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The op in Python: python squareplus_test.py libyour_op.so"""
 
 import sys

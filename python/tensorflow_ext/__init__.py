@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """TensorFlow ops whose gradients are written once, in C++.
 
 Importing this package loads the library, gives Python the gradients of its ops

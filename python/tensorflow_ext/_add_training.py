@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Models that train themselves: a SavedModel with signatures that compute gradients and train.
 
 Such a model consists of TensorFlow's own ops. So every program that runs its signatures can train

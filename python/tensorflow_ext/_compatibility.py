@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The differences between versions of TensorFlow, for the whole package.
 
 Other modules use this one, or test whether a feature exists (`hasattr`, the registry of

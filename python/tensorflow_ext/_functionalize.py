@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Loops of TensorFlow 1, which become While ops."""
 
 from collections.abc import Iterable, Sequence

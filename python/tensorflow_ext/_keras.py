@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Registers functions and layers with Keras, under the package "tensorflow_ext".
 
 Otherwise Keras saves `Dense(activation=tensorflow_ext.gelu)` by the function's bare

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Converts names between the naming conventions of languages."""
 
 import re

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Layers that Keras makes from the configurations of TensorFlow Addons' layers."""
 
 from typing import Any

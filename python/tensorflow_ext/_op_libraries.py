@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Loads other op libraries, with their gradients."""
 
 import ctypes

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """SavedModels: the names of their parts, and what clients need to differentiate them."""
 
 import argparse

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Reads the TensorFlow version that a library file was built for, without loading it."""
 
 import mmap

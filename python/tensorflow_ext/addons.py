@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """TensorFlow Addons' names of ops and Keras objects, to load old models.
 
     import tensorflow_ext.addons

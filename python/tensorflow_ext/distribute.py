@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Checks that every task of a cluster knows the ops.
 
 An op runs in the process of the task where it is placed, and each process loads its own

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The gradients that are written in C++: the ops that have one, and its definition."""
 
 import threading

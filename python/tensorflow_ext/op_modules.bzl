@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """op_modules: the Python modules in the folders of ops, as modules of tensorflow_ext.ops.
 
 tensorflow_ext/ops/snake/snake.py is ops/_snake.py here. ops/_modules.py imports all of
@@ -14,7 +13,7 @@ def _op_modules_impl(ctx):
         outputs.append(output)
         names.append(name)
     names = sorted(names)
-    lines = ["# SPDX-License-Identifier: Apache-2.0", "\"\"\"The modules of ops. The build writes this file.\"\"\"", ""]
+    lines = ["\"\"\"The modules of ops. The build writes this file.\"\"\"", ""]
     lines += ["from tensorflow_ext.ops import %s" % name for name in names]
     lines += ["from tensorflow_ext.ops.%s import *" % name for name in names]
     lines += ["", "MODULES = [%s]" % ", ".join(names), ""]

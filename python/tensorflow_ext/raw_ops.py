@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """TensorFlow's generated wrappers of all ops of this library, including gradient ops.
 
 `TfExt>ReluGrad` is `raw_ops.relu_grad(gradients, features)`. The arguments are

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Paths of this library and flags to compile against it, like tf.sysconfig for
 TensorFlow.
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Typed ops and build settings for other languages: the commands `wrappers` and `config` of
 `python -m tensorflow_ext`.
 

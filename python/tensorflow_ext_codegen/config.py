@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The command `config`, which prints the build settings of a program in C, C++, Go, Rust
 or Java."""
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The settings of each language's build: flags, exports, and files of its tools."""
 
 import dataclasses

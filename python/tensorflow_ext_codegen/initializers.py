@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The initializers of Keras 3, from which templates write types.
 
 tests/wrappers compares the table with the signatures of Keras.

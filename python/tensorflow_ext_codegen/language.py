@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The code that the wrappers of all languages share."""
 
 import dataclasses

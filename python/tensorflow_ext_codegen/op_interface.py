@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The interface of an op's wrapper, read from its OpDef."""
 
 import dataclasses

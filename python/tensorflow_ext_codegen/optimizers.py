@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The optimizers and learning-rate schedules of Keras 3, from which templates write types.
 
 tests/train compares the table with the signatures of Keras.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The command `wrappers` of `python -m tensorflow_ext`."""
 
 import argparse

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Kernels that TensorFlow Addons had under these names from version 0.6 or 0.7 to 0.11.
 
 #include <string>

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Tables that build TensorFlow Addons' ops from ours, with its names, order of arguments and
 // outputs, attributes and defaults. Types are ours: an op may admit more than in Addons, but none
 // without a kernel.

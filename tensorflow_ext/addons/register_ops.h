@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * Runs graphs and SavedModels of TensorFlow Addons, which ended in 2024: its ops under their names
+/* Runs graphs and SavedModels of TensorFlow Addons, which ended in 2024: its ops under their names
  * Addons>Resampler and so on. Plain C, in the style of gradient/c_api.h.
  */
 #pragma once

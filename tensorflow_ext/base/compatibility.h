@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The differences between the versions of TensorFlow's C++ interface that this library is built for
 // (requirements/tensorflow_versions.txt). No other file checks the version. A new version is
 // supported by changing this file and, for the compiler, third_party/tensorflow/versions.bzl.

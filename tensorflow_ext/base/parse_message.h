@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Reads the serialized messages that the C interface takes.
 
 #pragma once

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Access to private members of TensorFlow's classes where no interface gives it. An explicit
 // template instantiation may name a private member, because access is not checked there (C++17,
 // [temp.spec] paragraph 6). If TensorFlow's class has changed, the instantiating file does not

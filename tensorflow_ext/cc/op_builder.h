@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The base of the typed ops that `python -m tensorflow_ext wrappers --cxx` writes.
 
 #pragma once

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // An op that is made of other ops. One table lists its parts, which give it a kernel on every
 // device, a shape function and a gradient. For ops that differ from ours in the order of arguments,
 // in layouts or in values of attributes. A call costs one or two microseconds more than the kernels

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "tensorflow_ext/functionalize/functionalize_graph_def.h"
 
 #include <string>

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * Turns the loops of TensorFlow 1 into While ops, which have a gradient. In the style of
+/* Turns the loops of TensorFlow 1 into While ops, which have a gradient. In the style of
  * gradient/c_api.h.
  *
  * A graph of TensorFlow 1, or of tf.compat.v1 without control flow v2, writes a loop as nodes with

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "tensorflow_ext/functionalize/graph_def_editor.h"
 
 #include "absl/strings/match.h"

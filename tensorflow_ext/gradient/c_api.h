@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * This library's gradients for clients that do not link C++: plain C, no exceptions, the buffers
+/* This library's gradients for clients that do not link C++: plain C, no exceptions, the buffers
  * and statuses of TensorFlow's C API. Every function may be called from many threads.
  *
  * A client that only differentiates graphs needs none of this: loading the library (TF_LoadLibrary)

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // FunctionDefHelper::Define that returns an error, with the node's name, where FunctionDefHelper's
 // ends the process. For the creators of REGISTER_OP_GRADIENT:
 //

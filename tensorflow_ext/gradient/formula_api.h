@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * The C interface below the short-hand for gradients (formula/formula.h). It builds a definition
+/* The C interface below the short-hand for gradients (formula/formula.h). It builds a definition
  * call by call. A library of formulas therefore needs neither TensorFlow's headers nor its C++, and
  * libraries built with different versions of the short-hand work in one process. Authors of
  * gradients write C++ with formula.h; this interface is for authors of a short-hand in another

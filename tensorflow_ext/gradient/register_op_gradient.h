@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // REGISTER_OP_GRADIENT for libraries of op authors, with the same arguments:
 //
 //   absl::Status SquareplusGradient(const AttrSlice& attrs, FunctionDef* g) {

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Ops that take a serialized graph and names of its tensors, and give nodes to add. A graph is one
 // string, [], or its bytes as uint8, [n].
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include <cstring>
 
 #include "tensorflow/core/framework/common_shape_fns.h"

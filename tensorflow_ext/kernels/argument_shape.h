@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Shape checks of arguments. Kernels, XLA lowerings and shape functions report the same message:
 //
 //   TfExt>RoiPool: argument 'data' has shape [3], expected [N, H, W, C]

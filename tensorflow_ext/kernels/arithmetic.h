@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Functions that the elementary functions (elementary.h) and functors use besides + - * /. They
 // have no branches. T is float, double, or a class that stands for one and has its own versions.
 

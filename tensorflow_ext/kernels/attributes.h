@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Attributes with a constraint that an OpDef cannot express. `Context` is an InferenceContext or an
 // OpKernelConstruction, so the shape function and every kernel make the same check. Errors are
 // InvalidArgument and name the op, the attribute, its value and what was expected.

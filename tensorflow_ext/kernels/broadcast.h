@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Elementwise loops over operands that broadcast to the output's shape (NumPy's rule), without
 // TensorFlow headers. This file has the index arithmetic for host and device and declares the
 // loops, which are defined in broadcast_cpu.h and broadcast_gpu.cuh.

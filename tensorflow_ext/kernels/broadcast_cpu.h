@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The broadcasting loop on the CPU (elementwise_cpu.h).
 
 #pragma once

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The broadcasting loop on the GPU (elementwise_gpu.cuh).
 
 #pragma once

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The OpKernels of broadcasting elementwise ops (broadcast.h), each for all types that the op's
 // definition admits. REGISTER_ELEMENTWISE (elementwise_op.h) registers them.
 

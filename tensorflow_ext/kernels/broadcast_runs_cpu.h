@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Splits a broadcast into runs of elements that a loop processes at once: the innermost dimension
 // or, where that is short, several rows of it whose operands are gathered first.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Shapes of broadcasting ops, for shape functions, kernels and XLA lowerings. The last two
 // arguments broadcast against each other; `first` is the index of the first of them. If there are
 // three, argument 0 has the shape that the others broadcast to. Errors are InvalidArgument and name

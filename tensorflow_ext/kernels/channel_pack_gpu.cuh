@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Neighbouring channels of a pixel that a GPU thread processes together, in memory accesses of 16
 // bytes where channels and addresses allow it.
 

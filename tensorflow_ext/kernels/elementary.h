@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Elementary functions for the functors of elementwise.h. They have no branches, so compilers
 // vectorise the loops around them. Compilers cannot vectorise the C library's functions, and vector
 // variants of those differ in the last bits. On the host a function is the same sequence of IEEE

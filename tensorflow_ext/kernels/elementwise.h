@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Elementwise loops over up to three tensors of the same shape, without TensorFlow headers. An op
 // writes its formula once, as a functor in its header. Arguments and result have the compute type:
 //

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The elementwise loop on the CPU. A *_cpu.cc includes this file, and broadcast_cpu.h if operands
 // broadcast, and instantiates the loops of its ops (elementwise.h):
 //

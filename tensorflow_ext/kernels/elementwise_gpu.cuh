@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The elementwise loop on the GPU. A *_gpu.cu.cc includes this file, and broadcast_gpu.cuh if
 // operands broadcast, and instantiates the loops of its ops (elementwise.h):
 //

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The OpKernels of elementwise ops (elementwise.h), each for all types that the op's definition
 // admits:
 //

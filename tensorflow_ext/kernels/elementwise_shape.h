@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The shape function of an op that a functor computes (elementwise.h): it checks attributes and
 // shapes.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The error function and the normal distribution, see elementary.h.
 
 #pragma once

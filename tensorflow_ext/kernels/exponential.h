@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Exp, Expm1, Tanh, Sigmoid and powers that do not grow; see elementary.h.
 
 #pragma once

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Includes no CUDA header, so the object file is the same for TensorFlow's CPU and GPU wheels.
 
 #include "tensorflow_ext/kernels/gpu_stream.h"

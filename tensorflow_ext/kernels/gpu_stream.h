@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // TensorFlow's GPU stream, as far as a kernel needs it, without its headers.
 
 #pragma once

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Checks of images [N, H, W, C], and of the argument 'data_shape' of an op that returns images,
 // such as the gradient of an op that takes them. Errors are InvalidArgument and name the op, the
 // argument, its value and what was expected. `op` is the op's name, `name` an argument's. A

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Dot products on the GPU: a group of neighbouring threads of a warp computes one, each thread a
 // part of it.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Vectorised sums over a row that have the same bits on every instruction set. Element i is added
 // to partial sum i % 32, and the partial sums are added pairwise at the end. For loops of RunBest
 // (simd.h).

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "tensorflow_ext/kernels/launch.h"
 
 #include <cuda_runtime.h>

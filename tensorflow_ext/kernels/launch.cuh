@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Launch geometry of the kernels in .cu.cc files, and the data of one access.
 
 #pragma once

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The interface between nvcc and the host compiler. A launcher takes the stream as void* (a
 // cudaStream_t) and returns the launch's cudaError_t as an int, 0 for success. It launches nothing
 // for an empty tensor.

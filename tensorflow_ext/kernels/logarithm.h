@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Log, Log2 and Log1p; see elementary.h.
 //
 // x = m 2^e with m from sqrt(1/2) to sqrt(2); with s = (m - 1) / (m + 1), log(m) = 2 atanh(s) = 2 s

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Lets the CPU's loops vectorise functors that take sines and cosines of arguments that the loops
 // do not see. Instead of a number the functor gets a NearNumber, which also records whether an
 // earlier angle was too far for SinCosNear. A functor declares that it takes angles

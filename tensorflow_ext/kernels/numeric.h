@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The numeric types of the kernels, without TensorFlow headers, for both the host compiler and
 // nvcc. A kernel reads a storage type, computes in its compute type and rounds once when it stores:
 //

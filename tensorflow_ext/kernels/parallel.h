@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Divides work among TensorFlow's threads.
 
 #pragma once

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Weighted sums of pixels, channel by channel, on the CPU. For loops of RunBest (simd.h). Pixels
 // are added in the order in which they come, four at a time, on every instruction set.
 

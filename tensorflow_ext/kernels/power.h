@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Pow; see elementary.h.
 //
 // |x|^y is 2^(y log2|x|). The exponent reaches 1024, where one of its units is

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Prefetches memory that a loop needs later. A processor prefetches sequential reads by itself. For
 // scattered reads it sees only the addresses in the instructions that it holds at once.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Common parts of the ops over regions of interest, without TensorFlow headers, for host and
 // device. A region is a row of `rois`, (batch index, x1, y1, x2, y2), and is divided into
 // pooled_height * pooled_width bins.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Checks that the ops over regions share: attributes and shapes in shape functions, kernels and XLA
 // lowerings, and values on the CPU. Errors are InvalidArgument and name the op, the argument, its
 // value and what was expected. `op` is the op's name. Functions that read a shape fill in their

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // For ops on each row of a matrix. A tensor's rows are its last dimension.
 
 #pragma once

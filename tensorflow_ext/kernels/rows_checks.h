@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Shape checks of a tensor whose rows an op works on (rows.h), for shape functions, kernels and XLA
 // lowerings.
 

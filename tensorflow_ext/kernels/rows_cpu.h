@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Rows that a loop passes over several times while they are in cache. For loops of RunBest
 // (simd.h).
 

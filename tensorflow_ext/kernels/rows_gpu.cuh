@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The rows of a matrix on the GPU. The shortest rows share a warp, short ones have a warp each,
 // longer ones a block. A thread keeps its part of a short row in registers; it reads a longer row
 // again, from the cache.

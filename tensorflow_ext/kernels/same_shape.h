@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The rule of elementwise ops: all inputs and the output have the same shape. For shape functions,
 // kernels and XLA lowerings.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // One binary for every x86-64. A loop is written once, as a template over an instruction set. It is
 // compiled for the baseline, for AVX2 with F16C and FMA, and for AVX-512, and selected at run time.
 // The compiler vectorises loops over float and double by itself, but few conversions between the

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Results larger than the caches. An ordinary store first reads its line from memory. Whole lines
 // written past the caches are not read; that read is a third of the traffic of an elementwise loop
 // with one operand.

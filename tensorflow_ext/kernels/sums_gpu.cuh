@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Gradients that many threads add to. The sums have the compute type and are rounded at the end if
 // the output has another type.
 

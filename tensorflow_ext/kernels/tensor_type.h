@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Conversions between TensorFlow's types and the kernels' types (numeric.h).
 
 #pragma once

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Random numbers that are a function of a key and a counter: Threefry-2x32 with 20 rounds, by J.
 // Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011. The key gives direct
 // access to any number of the sequence, so results depend neither on the number of threads nor on

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Sine, cosine and arc tangent, like the functions of elementary.h: the same bits in vectors of
 // every width, accurate to two units in the last place for every argument. Sine and cosine of NaN
 // and infinity are NaN. XlaNumber has its own SinCos and Atan.

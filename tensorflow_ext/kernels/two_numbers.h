@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Two numbers in place of one, for the CPU's loops. Where an element takes many operations, each
 // waits for the one before, and those of the next element are so far ahead that a processor sees
 // few of them. Here the operations of two elements alternate. On a first-generation EPYC with AVX2

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Common base of the larger ops' <op>_kernels.cc. They all have the same structure: a class derived
 // from TypedOp has Compute, which checks the arguments and allocates the outputs, and a virtual
 // Launch. One class for the CPU and one for the GPU override Launch.

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * libtensorflow_ext_loader.so: for TF_LoadLibrary of a process with any version of TensorFlow. It
+/* libtensorflow_ext_loader.so: for TF_LoadLibrary of a process with any version of TensorFlow. It
  * loads libtensorflow_ext.so from the folder next to it that is named after that version, such as
  * 2.21. If that folder is missing, or its library cannot be loaded, TF_LoadLibrary fails with a
  * reason; for libtensorflow_ext.so itself it only reports 'undefined symbol'. It fails only once:

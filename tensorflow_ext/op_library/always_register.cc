@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // IsFirstCopy() asks about libtensorflow_ext.so. Another op library always registers its own ops,
 // so the answer is constant.
 

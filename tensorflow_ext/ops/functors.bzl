@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """functor_sources: the sources that only instantiate and register a folder's functors.
 
 The header of such a folder lists its ops (kernels/elementwise.h). A folder with CUDA

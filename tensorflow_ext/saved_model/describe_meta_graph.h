@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * Describes a SavedModel for C: the content of its protocol buffers as lines of text. In the style
+/* Describes a SavedModel for C: the content of its protocol buffers as lines of text. In the style
  * of gradient/c_api.h.
  */
 #pragma once

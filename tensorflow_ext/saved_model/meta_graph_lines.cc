@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "tensorflow_ext/saved_model/meta_graph_lines.h"
 
 #include <algorithm>

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The names follow TensorFlow's saver (_trace_gradient_functions in saved_model/save.py). For each
 // gradient it saves a function, the row (name, function) in the library's registered_gradients,
 // and in the object graph what the function captured: tensors of other functions, variables and

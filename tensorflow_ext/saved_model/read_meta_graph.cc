@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "tensorflow_ext/saved_model/read_meta_graph.h"
 
 #include <unordered_set>

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Ops that read a SavedModel, for languages that run ops but cannot call functions of a library.
 
 #include <algorithm>

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "tensorflow_ext/saved_model/use_model_gradients.h"
 
 #include <string>

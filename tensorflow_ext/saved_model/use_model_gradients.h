@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * Hands a model over, so that the gradients that it brings (tf.custom_gradient) are used. In the
+/* Hands a model over, so that the gradients that it brings (tf.custom_gradient) are used. In the
  * style of gradient/c_api.h.
  *
  * A SavedModel has a function for each gradient that tf.custom_gradient defined. The graph of a

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Goes back through the records of a tape.
 
 #pragma once

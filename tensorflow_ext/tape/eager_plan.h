@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The gradient of an eager op as a list of eager ops. The client registry's gradient writes it into
 // a graph of one node, so eager mode has the same gradients as graphs, with what is known of shapes
 // already computed.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "tensorflow_ext/tape/plan_steps.h"
 
 #include "tensorflow/core/framework/node_def_util.h"

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Facts about the op and the steps of a plan.
 
 #pragma once

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Makes the plan of an eager op's gradient in a graph of its own.
 
 #pragma once

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Sees the ops of eager contexts and gives them to the tapes.
 //
 // How it sees them: it replaces three virtual functions of TensorFlow's classes in the process

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The records of one tape. Not thread-safe: Recorder has the lock.
 //
 // TensorFlow's tensorflow/c/eager/tape.h does the same for Python. It is not used here, because it

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Runs the steps of a plan as eager ops.
 
 #pragma once

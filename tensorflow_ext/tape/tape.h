@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * Gradients in eager mode, for clients of the eager C API (TFE_*): a tape records the ops that run
+/* Gradients in eager mode, for clients of the eager C API (TFE_*): a tape records the ops that run
  * on the tensors that it watches, and differentiates them.
  *
  *   TfExt_Tape* tape = TfExt_NewTape(context, 0, status);

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The ops of tapes; tape_ops.cc runs them.
 
 #include "tensorflow/core/framework/common_shape_fns.h"

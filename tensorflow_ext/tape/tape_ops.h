@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Tapes as ops, for languages that can run an op by its name and cannot call C functions. The
 // recorder answers them where an eager op runs, because a kernel does not see the handles of its
 // inputs.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Small tensors and ops that gradients on tapes need.
 
 #pragma once

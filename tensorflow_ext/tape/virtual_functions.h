@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Replaces virtual functions of TensorFlow's classes, for all objects of a class, where no
 // interface tells what they do. x86-64, by the C++ ABI of Itanium: a class has a table of its
 // virtual functions, and a pointer to a virtual member function holds the place in it.

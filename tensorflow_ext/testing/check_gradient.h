@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Compares the gradients that AddSymbolicGradients makes with difference quotients: a test for
 // authors of gradients. For C++ clients; needs only TensorFlow.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // A copy of a graph with its gradients, their gradients and so on, in a session.
 
 #pragma once

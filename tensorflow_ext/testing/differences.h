@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Derivatives by difference quotients, their accuracy, and a test of gradients against them.
 // (check_gradient of Python does the same.)
 

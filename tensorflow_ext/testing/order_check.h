@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Checks the gradients of one order after the other.
 
 #pragma once

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Tensors as real numbers in double: a complex element becomes two numbers.
 
 #pragma once

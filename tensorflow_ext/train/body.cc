@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "tensorflow_ext/train/body.h"
 
 #include "absl/strings/string_view.h"

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // A function that updates variables, written as formulas:
 //
 //   body.AssignAdd(m, (gradient - body.Read(m)) * (1 - beta_1));

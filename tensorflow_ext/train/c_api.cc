@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The functions of train.h.
 
 #include "tensorflow_ext/gradient/c_api.h"

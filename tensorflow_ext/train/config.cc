@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "tensorflow_ext/train/config.h"
 
 #include <utility>
@@ -12,6 +10,15 @@
 namespace tensorflow_ext::train {
 
 using google::protobuf::Value;
+
+namespace {
+
+std::string Json(const Value& value) {
+  return tensorflow::ProtoToHumanReadableJson(value, /*ignore_accuracy_loss=*/true)
+      .value_or("a number that is not finite");
+}
+
+}  // namespace
 
 absl::StatusOr<Config> Config::Parse(const std::string& argument, const std::string& text) {
   const std::string trimmed(absl::StripAsciiWhitespace(text));
@@ -39,7 +46,7 @@ absl::StatusOr<Config> Config::FromValue(const std::string& argument, const Valu
       (config != fields.end() && config->second.kind_case() != Value::kStructValue)) {
     return absl::InvalidArgumentError(
         absl::StrCat(argument, ": expected {\"class_name\": a string, \"config\": an object}, got ",
-                     value.ShortDebugString()));
+                     Json(value)));
   }
   Config result;
   result.class_name_ = name->second.string_value();
@@ -61,7 +68,7 @@ void Config::Fail(const std::string& key, const std::string& expected) {
   const auto found = config_.fields().find(key);
   status_ = absl::InvalidArgumentError(
       absl::StrCat(class_name_, ": ", key, " must be ", expected, ", got ",
-                   found == config_.fields().end() ? "nothing" : found->second.ShortDebugString()));
+                   found == config_.fields().end() ? "nothing" : Json(found->second)));
 }
 
 void Config::Check(bool holds, const std::string& key, const std::string& expected) {

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The initializers of Keras 3, by the same names and formulas (keras/src/initializers). Those that
 // draw give the numbers that Keras gives for the same seed.
 

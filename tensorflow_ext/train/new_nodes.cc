@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "tensorflow_ext/train/new_nodes.h"
 
 #include "absl/strings/ascii.h"

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The optimizers of Keras 3: the same names, hyperparameters, defaults, slots and formulas
 // (keras/src/optimizers). A whole variable is updated by TensorFlow's fused kernel if there is one
 // with the same formula. It reads and writes each tensor once.

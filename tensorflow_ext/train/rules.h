@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The rules of all optimizers around their own updates: keras/src/optimizers/base_optimizer.py.
 
 #pragma once

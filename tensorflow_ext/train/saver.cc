@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The checkpoints of tf.train.Checkpoint. The name "dense/kernel" is the variable `kernel` of the
 // object `dense`. A checkpoint has it under a key that is made of this name, and says which object
 // has which variable (tensorflow/core/protobuf/trackable_object_graph.proto).
@@ -10,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
@@ -94,7 +93,9 @@ absl::StatusOr<Saver> MakeSaver(const Graph& graph, const std::vector<OutputTens
   }
   std::set<std::string> different;
   for (const std::string& name : names) {
-    if (name.empty() || !different.insert(name).second) {
+    const std::vector<std::string> parts = absl::StrSplit(name, '/');
+    const bool has_empty_part = absl::c_linear_search(parts, "");
+    if (has_empty_part || !different.insert(name).second) {
       return absl::InvalidArgumentError(absl::StrCat(
           "names: '", name, "' cannot name a variable of a checkpoint, or is there twice"));
     }

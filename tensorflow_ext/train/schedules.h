@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The learning-rate schedules of Keras 3, by the same names and formulas
 // (keras/src/optimizers/schedules).
 

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * Variables, checkpoints and optimizers for any graph. The optimizers are those of Keras 3, with
+/* Variables, checkpoints and optimizers for any graph. The optimizers are those of Keras 3, with
  * its names, hyperparameters, defaults and formulas. A step reads the gradients, then updates the
  * variables. It consists of TensorFlow's own ops, so the graph runs without this library.
  *

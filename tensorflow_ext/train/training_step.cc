@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "tensorflow_ext/train/training_step.h"
 
 #include <algorithm>
@@ -213,8 +211,9 @@ absl::StatusOr<const Node*> FindLossScale(const Graph& graph, const std::string&
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "optimizer: a LossScaleOptimizer needs the variable '", name,
-      "', a VarHandleOp of type float and shape [], in the graph; multiply the loss by its value "
-      "before its gradients are added"));
+      "', a VarHandleOp of type float and shape [], in the graph, and gradients of the loss times "
+      "its value: minimize adds both if the optimizer has the type LossScaleOptimizer, which JSON "
+      "does not have"));
 }
 
 DataType TypeOf(const OutputTensor& tensor) { return tensor.node->output_type(tensor.index); }
@@ -264,7 +263,9 @@ absl::StatusOr<TrainingStep> ApplyGradients(const Graph& graph,
     existing.push_back(gradient);
   }
   if (all.empty()) {
-    return absl::InvalidArgumentError("gradients: expected a gradient of at least one variable");
+    return absl::InvalidArgumentError(absl::StrCat(
+        "gradients: expected a gradient of at least one variable, got none of ", variables.size(),
+        "; a loss must be a tensor of floating-point numbers that depends on one"));
   }
   GraphDef row_nodes;
   const bool by_rows =

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Lowerings made from the functors of elementwise.h and broadcast.h. These functors must use only
 // operators, comparisons and the functions of elementary.h and trigonometric.h (Where for a
 // choice):

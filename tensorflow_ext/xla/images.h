@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Common parts of the lowerings of ops over images [N, H, W, C]: pixel indices for GatherNd and
 // ScatterAddNd, int32 [..., 3] of (image, row, column), and regions of interest
 // (kernels/regions.h).

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Lowerings: how XLA computes an op. This header includes no header of XLA or TensorFlow; see
 // xla_op.h:
 //

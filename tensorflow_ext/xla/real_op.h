@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Conversions between the facade's types (Own) and XLA's (Real), for the facade.
 
 #pragma once

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The part of XLA's builder that our lowerings use, without XLA's headers, which take a compiler
 // twenty seconds for each file. Names and meanings are those of ::xla (its xla_builder.h and lib/),
 // except that

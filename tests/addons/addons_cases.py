@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Nodes as TensorFlow Addons wrote them, with inputs and expected outputs."""
 
 import dataclasses

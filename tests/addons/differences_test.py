@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Results that differ from TensorFlow Addons' on purpose: the values of both libraries, as
 docs/tensorflow_addons.md lists them.
 """

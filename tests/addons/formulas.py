@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The formulas of TensorFlow Addons' kernels, in NumPy.
 
 They follow its sources, version 0.23 (activations: 0.11), in the type of the arguments, and keep

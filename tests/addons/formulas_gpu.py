@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The formulas of TensorFlow Addons' CUDA kernels that differ from those of its CPU kernels."""
 
 import numpy as np

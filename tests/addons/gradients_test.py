@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Gradients of TensorFlow Addons' ops in every client, to second order.
 
 check_gradient compares Python's gradients with central differences of the ops' values, which

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Keras finds this package's functions under TensorFlow Addons' names when it loads a model, and
 saves them under their own names.
 """

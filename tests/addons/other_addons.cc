@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Another library's op Addons>Mish, with a kernel and with gradients in both registries, as if
 // TensorFlow Addons were loaded. The op doubles its input. Its gradients are 3 dy for clients and 5
 // dy in the function runtime.

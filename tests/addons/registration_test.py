@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Only `import tensorflow_ext.addons` registers TensorFlow Addons' ops.
 
 Each test runs in a process of its own.

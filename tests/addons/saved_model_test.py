@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """SavedModels with ops of TensorFlow Addons, in Python and in C.
 
 old_model is a model as TensorFlow 2.10 writes it from a graph, without default attributes.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """TensorFlow Addons' ops in graphs as it wrote them: values, shapes, types, errors."""
 
 from collections.abc import Callable

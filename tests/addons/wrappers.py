@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Python functions of the ops, as TensorFlow generates them for any library."""
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """./run bench keeps a run, and compares two."""
 
 import dataclasses

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Shards on 64 threads: they are found, are many if there is much to do, and write to few common
 cache lines.
 """

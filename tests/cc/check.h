@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Checks for C++ tests without a framework, from any thread. A failed check does not stop the test;
 // main returns the exit status.
 

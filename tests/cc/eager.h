@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Eager ops for C++ tests of tapes. Any thread may use a context.
 
 #pragma once

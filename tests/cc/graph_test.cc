@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Typed ops, AddSymbolicGradients, InlineCalls and UseModelGradients of a C++ client that links
 // libtensorflow_ext.so: their results, and their errors if they are used wrongly. Prints each
 // failure and then exits with 1.

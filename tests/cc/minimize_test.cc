@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Minimize, variables and savers of a C++ client that links libtensorflow_ext.so.
 
 #include "tensorflow_ext/minimize.h"

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The commands of docs/cpp.md build its first program."""
 
 import os

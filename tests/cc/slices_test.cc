@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // SliceGradients of a C++ client that links libtensorflow_ext.so.
 
 #include <cstdint>

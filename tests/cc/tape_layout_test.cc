@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Tapes refuse a TensorFlow whose classes have another layout, and change nothing in it.
 
 #include "absl/strings/match.h"

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The judge notices faults in every client."""
 
 import dataclasses

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The table op x client: the distance of gradients from central differences.
 
 Run it, or call `deviations()` and `render()`.

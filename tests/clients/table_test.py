@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The table is complete and has no failures."""
 
 import judge

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Two threads of every program differentiate at once, each its own graph."""
 
 import case_files

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Sessions of every language on three servers. The last server lacks the library."""
 
 import pathlib

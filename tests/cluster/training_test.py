@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A cluster trains as one process does, even if parts of it are killed."""
 
 import argparse

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Compares the definitions of ops with earlier ones by TensorFlow's own rules.
 //
 //   compare_op_defs HISTORY OPS

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The declarations of this library's C++ headers, each as one line of text.
 
 This is not a C++ parser. It reads headers as clang-format leaves them: namespaces, classes,

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Files that older versions wrote still give the same numbers.
 
 VERSION.zip holds the files of a version. write.py writes it, and reading.py reads it.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The models that old files hold, built as a user's program builds them.
 
 Weights and checkpoints are loaded into the models that this module builds today. It uses the stable

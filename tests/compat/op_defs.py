@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The definitions of this library's ops: today's and all earlier ones."""
 
 import os

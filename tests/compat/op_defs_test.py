@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Graphs that hold this library's ops still load: ops change only in allowed ways."""
 
 import re

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The public names of this library: its C interface, its C++ and its Python.
 
 Each function returns sorted lines of names, with what a call must match. recorded.py has the

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Programs still compile and run: the names that they use are there, unchanged."""
 
 import re

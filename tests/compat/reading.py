@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The numbers that a folder of old files gives today, by name.
 
 Each function reads one kind of file as a user would, computes outputs and gradients, and returns

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Records new ops, and new names of C, C++ and Python.
 
     .venv/bin/python tests/compat/record.py

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The recorded names and definitions, by list: recorded.json.gz. record.py adds to it."""
 
 import gzip

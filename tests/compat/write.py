@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Writes the files that later versions must load, as tests/compat/VERSION.zip.
 
 Run it once, when a version is made: the files of a version never change. Run it in a checkout of

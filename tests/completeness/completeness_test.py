@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Every registered op has what an op needs; an error says what is missing and where it goes."""
 
 import functools

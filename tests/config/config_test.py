@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """`python -m tensorflow_ext config`: the output and the files, used as users use them.
 
 All files are written to folders with a space in their names.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The documentation site, built and served to tests, and its contents."""
 
 import contextlib

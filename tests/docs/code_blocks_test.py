@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Every code block of README.md and docs/ does what its page says.
 
 Python runs. C, C++, Go, Java and Rust appear word for word in a source that is compiled, or C

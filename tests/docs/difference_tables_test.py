@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The tables of docs/known_differences.md, and the numbers in its text."""
 
 import copy

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Runs the Python blocks of one page, in one namespace, in order.
 
 If an expression is followed by a comment that is a Python literal, it must have that value.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The site builds without a warning, and works in a browser."""
 
 import contextlib

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The digits network trains in each language as it does in Python, step by step."""
 
 import pathlib

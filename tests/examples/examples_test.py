@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Every example runs, for a few steps, and draws its picture."""
 
 import pathlib

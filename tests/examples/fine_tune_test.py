@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A model that Keras exported trains in other languages as it does in Python."""
 
 import itertools
@@ -173,7 +172,9 @@ def test_errors_name_the_problem(language: str, tmp_path: pathlib.Path) -> None:
     fine_tune.Data(2).write(tmp_path)
     if language in _ONE_CALL:
         tf.saved_model.save(tf.Module(), str(tmp_path / "unsigned"))
-        with pytest.raises(RuntimeError, match="unsigned.*expected the signature .*serving_default"):
+        with pytest.raises(
+            RuntimeError, match=r"unsigned.*expected the signature .*serving_default"
+        ):
             list(fine_tune.train_in_program(language, tmp_path / "unsigned", tmp_path))
     with pytest.raises(RuntimeError, match="trainable variable"):
         list(fine_tune.train_in_program(language, tmp_path / "model", tmp_path))

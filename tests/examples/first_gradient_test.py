@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The first programs of docs/go.md and docs/rust.md print the gradients that the pages show."""
 
 import os

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """examples/mod: the NumPy prototype and the C++ op compute the same function."""
 
 import subprocess

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """examples/op_forms: each form of the op interface has its gradient in every client."""
 
 import os

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """docs/tensorflow_addons.md: the names on the page exist, and its example trains, saves and
 loads."""
 

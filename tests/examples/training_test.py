@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Programs of each language train as examples/training does in Python."""
 
 import functools

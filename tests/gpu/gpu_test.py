@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The programs that need a GPU; skipped, with the reason, if there is none."""
 
 import pathlib

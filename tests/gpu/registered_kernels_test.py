@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Every op of this library has a kernel for every type it admits, on CPU and GPU."""
 
 import itertools

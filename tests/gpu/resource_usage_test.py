@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The resources that the GPU kernels' machine code uses, as cuobjdump reports them."""
 
 import dataclasses

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Runs the ops inside TensorFlow on a GPU, against the CPU.
 
     PYTHONPATH=python:tests/clients/python python3 tests/gpu/tensorflow_level.py

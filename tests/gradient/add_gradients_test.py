@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """TfExt_AddGradients of gradient/c_api.h, in cases that TF_AddGradients cannot handle."""
 
 from collections.abc import Callable, Sequence

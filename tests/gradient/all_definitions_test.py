@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Checks every definition of this library, and TensorFlow's definitions that it gives to clients,
 against its op, for all types that the op admits.
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The gradient of ops that call a function, in a default session.
 
 Gradients are compared with central differences of what the session computes.

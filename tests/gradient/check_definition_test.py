@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """TfExt_CheckDefinition: a definition for all types that its op admits.
 
 faulty_ops.cc holds the ops.

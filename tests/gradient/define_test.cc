@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // tensorflow_ext::Define without the rest of this library: the functions that it writes, and its
 // message for each mistake.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Formulas with one mistake each, in a separate library that includes no header of TensorFlow. The
 // line of each mistake ends in "// mistake: <op>". formula_op_types.cc registers the ops,
 // Faulty>..., without gradients.

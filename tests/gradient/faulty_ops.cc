@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Ops whose gradients have one mistake each, and a few that use every feature of a definition.
 // Kernels return the first input.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Ops without gradients, for the libraries of formulas. They have no kernels, because the tests
 // only build graphs.
 

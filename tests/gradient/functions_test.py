@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Effects of function calls' gradients on the graph's library of functions, and their
 compilation by XLA.
 """

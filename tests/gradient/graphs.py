@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Graphs that Python builds and the C API runs, and numerical derivatives of their results."""
 
 import concurrent.futures

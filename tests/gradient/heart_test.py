@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The core: finding, checking, planning and expanding a gradient.
 
 Clients are the C interface (tensorflow_ext._runtime._library) and TF_AddGradients

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """TfExt_InlineCalls of gradient/c_api.h, in C and in Python.
 
 Gradients are compared with central differences of what the session computes.

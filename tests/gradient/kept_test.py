@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Gradients of functions that draw random numbers or write to what they read.
 
 The forward pass runs once, in a default session, and the gradient belongs to its values.

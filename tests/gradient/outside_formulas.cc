@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Formulas of another library: one for an op of its own, and two for ops that already have a
 // gradient.
 

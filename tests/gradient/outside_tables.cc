@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Tables of another library, registered by TFEXT_REGISTER_OP_GRADIENT.
 
 #include <stdexcept>

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Gradients of other libraries, written as formulas and as tables: they reach every client,
 mistakes are errors that name the line, and no registration ends the process.
 

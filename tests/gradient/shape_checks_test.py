@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A gradient whose shape differs from its input's is an error in every client.
 
 faulty_ops.cc holds the ops.

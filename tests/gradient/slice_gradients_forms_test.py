@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The arguments of TfExt_SliceGradients, and the op for clients that cannot call functions."""
 
 import numpy as np

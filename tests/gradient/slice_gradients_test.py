@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """TfExt_SliceGradients of gradient/c_api.h: which gradients by tables become slices.
 
 Slices, written into zeros, must equal the dense gradient. Where Python gives IndexedSlices, values

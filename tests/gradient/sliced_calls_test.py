@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """TfExt_SliceGradients through calls and branches, and in steps."""
 
 import re

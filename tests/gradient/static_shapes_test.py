@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The nodes that TF_AddGradients adds to a graph whose shapes are fully or partly known."""
 
 from collections import Counter

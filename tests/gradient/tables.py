@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Graphs of losses of gathered rows of tables, and checks of the slices of their gradients."""
 
 from collections.abc import Callable

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The index arithmetic of broadcasting (kernels/broadcast.h), which host and device share, compared
 // with a direct form of NumPy's rule: every element of every operand over shapes of up to three
 // dimensions, and the CPU's loop over any division into parts.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Runs loops over an elementary function, and checks that every instruction set and every length
 // give the same bits.
 

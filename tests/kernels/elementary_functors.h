@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // A functor for each function that functors may call (kernels/elementary.h, trigonometric.h), for
 // tests of all of them. vector_code_test.py checks that none is missing.
 

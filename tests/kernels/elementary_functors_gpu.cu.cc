@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Every elementary function in a kernel, compiled like the kernels: without warnings and without
 // local memory.
 

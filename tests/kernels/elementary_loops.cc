@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The CPU's loops of elementary_functors.h.
 
 #include "tensorflow_ext/kernels/elementwise_cpu.h"

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // An op for each elementary function. elementary_xla_test.py compares its CPU kernel with its
 // lowering; both use the same functor.
 

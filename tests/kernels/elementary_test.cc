@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The kernels' elementary and trigonometric functions, run through the vectorised loops, against
 // the C library's in long double over sweeps of their range. The loops against each other: every
 // instruction set and every length give the same bits, whether or not subnormal floats are flushed

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The functions of C that functors have (kernels/elementary.h, trigonometric.h) against the C
 // library's in a wider type. float is tested at every 1009th number, or at each with
 //

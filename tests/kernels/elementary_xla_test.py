@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The lowerings of functors that call elementary functions, against the CPU's loops.
 
 An op of elementary_ops.cc has both from one functor. elementary_values_test.cc has compared the

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Reads loops and calls in the machine code of x86-64, as objdump prints it."""
 
 import dataclasses

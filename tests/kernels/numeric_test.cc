@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The kernels' 16-bit types against Eigen's, value by value and through the vectorised conversions:
 // every 16-bit pattern, and the floats around it. Also with subnormal floats flushed to zero, as
 // TensorFlow's threads do.

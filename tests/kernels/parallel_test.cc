@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Parallel runs each unit once and has run all of them when it returns, whatever the threads of the
 // pool do meanwhile.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The arithmetic of RoiPool's bins (ops/roi_pool/roi_pool.h), which host and device share: rounding
 // and clamping of corners, a region's image, the limits of bins, the order of maxima and the check
 // of argmax.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Threefry-2x32 against the known answers of Random123, its authors' library, and the numbers that
 // Rrelu makes from its bits.
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Loops over every elementary function are vector code.
 
 A call or a branch in a loop makes the compiler leave it scalar without a warning, which is several

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // A loop for each elementary function, type and instruction set. vector_code_test.py finds it in
 // the machine code by its name: Sqrt_float_avx2.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Another library, with a gradient for an op that already has one.
 
 #include "tensorflow_ext/gradient/formula/formula.h"

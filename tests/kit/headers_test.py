@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The public parts are complete: the headers, their list, the names of the C interface."""
 
 import pathlib

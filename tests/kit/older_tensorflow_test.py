@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """All differences between versions of TensorFlow are in compatibility.h, which compiles against the
 oldest version's headers. `./run test` puts those into the environment.
 """

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """load_op_library: its result, and its errors for files that cannot be loaded."""
 
 import os

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Two op libraries, built with different versions of the headers, in one process."""
 
 import pathlib

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """examples/your_op, built as its author would, in a copy outside this tree."""
 
 import os

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The form of every source file: formatters, ruff, mypy, prose, the licence line."""
 
 import ast
@@ -16,7 +15,6 @@ import pytest
 # Under Bazel this file is a link into the source tree.
 ROOT = Path(__file__).resolve().parents[2]
 CPP = {".c", ".cc", ".cuh", ".h"}
-LICENSED = CPP | {".bzl", ".go", ".java", ".lds", ".py", ".rs", ".sh"}
 MOST_LINES = 400
 # Pages that a program writes are not checked.
 UNREAD = {"docs"}
@@ -114,15 +112,6 @@ def test_versions_of_tensorflow() -> None:
     one = ROOT / "tensorflow_ext" / "base" / "compatibility.h"
     asking = [path for path in _sources(CPP) if asked.search(_text(path))]
     assert asking == [one], f"what differs belongs into {one.name}: {_names(asking)}"
-
-
-def test_licence_line() -> None:
-    licensed = [p for p in _sources() if p.suffix in LICENSED or p.name in {"BUILD", "WORKSPACE"}]
-    heads = {path: _text(path).splitlines()[:2] for path in licensed}
-    missing = [
-        p for p, head in heads.items() if "SPDX-License-Identifier: Apache-2.0" not in "".join(head)
-    ]
-    assert not missing, f"the first line must name the licence: {_names(missing)}"
 
 
 # Modules that contain the differences between versions; all other code asks them.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The lock files, one for each TensorFlow, and the versions in docs/compatibility.md."""
 
 import itertools

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """tools/prose.py finds what it must and nothing else."""
 
 import pathlib

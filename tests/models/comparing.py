@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Compares the C client's gradients of saved models with those of Python's tapes.
 
 Environment:

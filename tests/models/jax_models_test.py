@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Models that JAX exports: the C API's gradients against those of jax.grad.
 
 make_jax_models.py made the models and the gradients, so no test needs JAX.

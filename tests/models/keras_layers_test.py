@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Every layer of Keras is in a model, or in a list with a reason."""
 
 import inspect

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Writes the models of jax_models_test: models that JAX exports, and JAX's gradients of them.
 
 No test runs this. The packages:

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The models, as the modules models_*.py describe them."""
 
 import dataclasses

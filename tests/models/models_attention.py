@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Models of attention."""
 
 from typing import Any

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Models of convolutions and of pooling."""
 
 from typing import Any

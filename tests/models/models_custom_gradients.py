@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Models that bring gradients of their own: tf.custom_gradient in functions, calls, branches and
 loops, with what the gradient captures."""
 

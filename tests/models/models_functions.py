@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Modules of `tf.function`, with the usual forms of control flow."""
 
 import dataclasses

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Models that resize and augment images."""
 
 from typing import Any

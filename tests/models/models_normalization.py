@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Models of dense layers, normalization, activations and regularization."""
 
 from typing import Any

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Recurrent models, with masks and states."""
 
 from typing import Any

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Models of embeddings, preprocessing, merging and reshaping."""
 
 from typing import Any

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Models that Python saves: the C API's gradients against those of Python's tapes."""
 
 import sys

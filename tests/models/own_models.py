@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Models of the layers and functions of tensorflow_ext."""
 
 from typing import Any

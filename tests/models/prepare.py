@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Saves models, loads them again and differentiates them with Python's tapes."""
 
 import contextlib

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Models of TensorFlow Probability, most of which bring gradients of their own.
 
 Its special functions, samplers and solvers have custom gradients. Samples have fixed seeds, so

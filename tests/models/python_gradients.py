@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Gradients that Python lacks and that a tape needs for a second order."""
 
 from typing import Any

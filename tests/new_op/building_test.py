@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """new-op writes the ops of docs/adding_an_op.md into a copy of the tree: three files for an
 elementwise op, and no list. With the formula changed as the page says, they build and pass.
 """

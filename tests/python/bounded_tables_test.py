@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Tables keyed by op attributes are bounded, and can be emptied while others read them."""
 
 import functools

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Every op, and stock ops that have the same value and the same gradient.
 
 The tests of differentiation modes and of vectorization run over this table.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Sizes that an op takes as an argument, 'data_shape', if a graph knows them: as a constant, from
 which a shape function infers the output's shape, and under XLA. In the table of cases
 (tests/clients/cases.md) they come from outside the graph.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Ops whose CPU kernels have special loops for some shapes.
 
 `resampler` locates points in blocks if there are few channels. `embedding_bag` keeps the sums of a

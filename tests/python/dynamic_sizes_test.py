@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Ops under XLA with tensors of a dynamic size, which boolean_mask makes: they give the same
 results as without XLA, or a clear error.
 """

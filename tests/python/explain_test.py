@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """python -m tensorflow_ext explain: its output, its drawings and its errors."""
 
 import pathlib

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """tensorflow_ext.gradients.fix() and restore().
 
 tests/stock_gradients compares the fixed gradients, case by case.

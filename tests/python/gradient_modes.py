@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The ways in which Python differentiates a function."""
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """tensorflow_ext.gradients, and the function runtime."""
 
 import textwrap

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Functions of this package in layers of Keras 3 and of Keras 2: a saved and loaded model computes
 the same bits, by the same functions.
 """

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Activations and normalizations: Keras' view of them, and their random numbers."""
 
 import pathlib

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The rows of the table of layers."""
 
 import dataclasses

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """EmbeddingBag: combiners, masks, and gradients that name vectors."""
 
 import functools

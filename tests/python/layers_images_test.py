@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Layers over images: data formats, coordinates in mixed precision."""
 
 from collections.abc import Callable

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Layers whose strength or sparsity changes while training."""
 
 import math

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Every layer, with arguments that are not its defaults, and its expected results."""
 
 import dataclasses

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Every layer in every way that Keras uses one."""
 
 import inspect

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Training of every layer, compiled by XLA and on several devices."""
 
 import pathlib

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Finding, checking and loading the library file; compiling against it."""
 
 import pathlib

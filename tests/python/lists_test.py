@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Ops that take a list of tensors."""
 
 import numpy as np

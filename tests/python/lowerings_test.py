@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Lowerings for XLA whose loops differ from the kernels'.
 
 RoiPool visits a bin's pixels in another order and finds the same maxima at the same places.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Every op differentiated in every way that Python has."""
 
 import functools

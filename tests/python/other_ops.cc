@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Ops of another library, which knows nothing of tensorflow_ext and has its gradients only in the
 // function registry. Together they use every feature of a definition that a Python gradient must
 // replay.

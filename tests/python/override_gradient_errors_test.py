@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """tensorflow_ext.override_gradient: the calls that it refuses, and its messages."""
 
 from collections.abc import Callable

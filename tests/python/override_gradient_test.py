@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """tensorflow_ext.override_gradient: in every mode, and what stays unchanged."""
 
 import pathlib

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Files that the tests use, and programs in processes of their own.
 
 The processes are forked from one that has only imported TensorFlow, because the import takes most

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Stock ops with the value and the gradient of an op of this library, and the attributes
 and inputs that they support."""
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The replay of a C++ definition as a Python gradient: on the ops of another library, which use
 every feature, and against TensorFlow's own gradients.
 """

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Points beyond the border of an image, for the functions that move them."""
 
 import numpy as np

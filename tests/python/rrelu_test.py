@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The slopes that rrelu draws: their values, their distribution, when they change."""
 
 import functools

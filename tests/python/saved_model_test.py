@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A model that is saved here, then loaded and differentiated in a fresh process."""
 
 import pathlib

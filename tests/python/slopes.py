@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The slopes of Rrelu, in NumPy."""
 
 from collections.abc import Sequence

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Sparsemax of difficult rows, along every axis."""
 
 from collections.abc import Callable

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """tf.vectorized_map and Jacobians of every op, without a loop."""
 
 import functools

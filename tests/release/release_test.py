@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """./run release: the contents of the packages, and the results of its checks."""
 
 import hashlib

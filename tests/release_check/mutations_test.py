@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The list of mutations matches the tree, and its runner reports which tests noticed."""
 
 import pathlib

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The runner of ./run release-check, with quick steps."""
 
 import os

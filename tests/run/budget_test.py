@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The tests' shares of the time: each target has one, and they fit into the total."""
 
 import pathlib

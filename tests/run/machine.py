@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A copy of ./run on a machine. The test decides what the machine has and what fails.
 
 Nothing is downloaded: scripts stand in for pip, apt-get and Bazel, and print what the real ones

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """./run condenses Bazel's progress, and passes on all its other output."""
 
 import io

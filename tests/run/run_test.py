@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """./run says what to do when something on the machine fails, and the next call works."""
 
 import os

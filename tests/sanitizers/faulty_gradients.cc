@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Gradients with faults that sanitizers must find. All are dx = dy.
 
 #include <chrono>

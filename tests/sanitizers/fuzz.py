@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Calls every op with inputs that nobody should give to it.
 
     python3 fuzz.py libkernels_address.so --count 20000

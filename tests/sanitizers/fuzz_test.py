@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Bad inputs for kernels that are built with AddressSanitizer and UBSan."""
 
 import os

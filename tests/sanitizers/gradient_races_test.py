@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Threads that differentiate separate graphs, with gradient/ built with
 ThreadSanitizer."""
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The kernels of a library that was built with a sanitizer, as functions."""
 
 from collections.abc import Callable, Mapping, Sequence

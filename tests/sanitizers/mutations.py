@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Invalid inputs for an op, made from the table of cases.
 
 Each call starts as a case of the table (tests/clients/cases.md) in one of its types. Then shapes,

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Calls every op of the table of cases from several threads at once, each call
 sharing its work out over threads of TensorFlow.
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Every op from many threads, built with ThreadSanitizer."""
 
 import pathlib

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Shared libraries that are partly compiled with sanitizers."""
 
 def _flags_impl(settings, attr):

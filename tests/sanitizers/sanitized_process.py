@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Runs programs with libraries that were built with a sanitizer."""
 
 import os

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Training with tapes from several threads, with tapes and gradients built with AddressSanitizer,
 LeakSanitizer and ThreadSanitizer.
 """

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """`python -m tensorflow_ext add-training`: models that train without this library."""
 
 import pathlib

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """TfExt_DescribeMetaGraph, which describes a SavedModel to a C client."""
 
 import pathlib

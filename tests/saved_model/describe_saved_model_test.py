@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """TfExt>DescribeSavedModel, which describes a SavedModel to a client that can only run ops."""
 
 import concurrent.futures

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Loops of TensorFlow 1 that became While ops: TfExt_FunctionalizeGraphDef and its Python."""
 
 import ctypes

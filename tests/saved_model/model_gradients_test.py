@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The gradients that a model brings (tf.custom_gradient): how a model is handed over, and the
 errors where it was not. tests/models compares the gradients themselves with Python's."""
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Models with loops of TensorFlow 1: their graphs, and Python's gradients before they are saved."""
 
 import contextlib

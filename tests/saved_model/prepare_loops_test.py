@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """python -m tensorflow_ext prepare: models and frozen graphs with loops of TensorFlow 1."""
 
 import pathlib

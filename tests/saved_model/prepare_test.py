@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """python -m tensorflow_ext prepare: a model whose gradients need no call."""
 
 import pathlib

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Models that bring a gradient, and their gradient in C."""
 
 import pathlib

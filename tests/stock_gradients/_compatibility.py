@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Differences between versions of TensorFlow, for the cases that a version cannot run. This is
 not the package's module of the same name, because a process that imports the package has other
 gradients than TensorFlow's."""

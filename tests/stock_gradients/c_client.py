@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """TensorFlow's C API through ctypes, enough to differentiate and run a graph.
 
 It does not import TensorFlow's Python package, so its results are those that a client in any

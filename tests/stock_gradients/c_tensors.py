@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """NumPy's arrays as TF_Tensors and back. Half types are those of `ml_dtypes` and NumPy.
 
 Strings are arrays of objects of type `str` or `bytes`; a client only sends them.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Cases of ops that move or select elements, and of ops that return their input."""
 
 import functools

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Several tensors in one: optionals, and the variants of composite tensors."""
 
 import functools

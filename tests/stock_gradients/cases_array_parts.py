@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Diagonals of matrices, TensorScatter*, patches and gathers from variables."""
 
 import functools

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Rows that change in place, are stacked or shuffled, views of numbers, arithmetic sequences,
 and ops that select elements that did not occur before, or not elsewhere."""
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Branches: If and Case, alone and nested, and Switch and Merge, as tf.cond makes them in
 TensorFlow 1.
 

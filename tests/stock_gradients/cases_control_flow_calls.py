@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Calls of functions within a branch, alone and nested, and gradients by name.
 
 cases_stock.py has the calls outside branches.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Loops: While, For and MapDefun. Python has no gradient of the last two."""
 
 import functools

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Colours and projective transforms of images, by all inputs."""
 
 import colorsys

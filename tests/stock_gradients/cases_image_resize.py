@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Gradients of resizing, cropping and drawing, and by the positions of crops and glimpses.
 
 Python has none of them. The gradient ops are linear in their upstream gradients: the larger the

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Inverses, linear systems, tridiagonal matrices and decompositions."""
 
 import functools

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Determinants, functions of matrices, Lu, CholeskyGrad, and the ops of old graphs."""
 
 import functools

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Elementwise arithmetic, sums, norms, products and reductions over segments."""
 
 import functools

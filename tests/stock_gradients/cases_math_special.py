@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Special functions, including the incomplete gamma and beta functions and their
 derivatives by parameters."""
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Ops that run only on XLA's devices: XlaEinsum, SegmentSumV2 and similar ones."""
 
 import functools

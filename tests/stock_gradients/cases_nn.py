@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Activations' gradients, losses, and ops that select elements by order or fit."""
 
 import functools

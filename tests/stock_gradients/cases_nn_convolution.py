@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Gradients of convolutions, of their gradients and of biases."""
 
 import functools

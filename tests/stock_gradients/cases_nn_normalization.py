@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Gradients of batch normalization and of its gradients."""
 
 import functools

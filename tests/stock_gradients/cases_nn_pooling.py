@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Gradients of pooling and grayscale dilation and of their gradients."""
 
 import functools

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Gradients of quantization, and of dequantization by the range or the scales.
 
 Those of quantization are straight-through estimates, which differences of the op cannot give.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Cells of recurrent networks, layers of them and their gradient ops.
 
 They have single precision. Python has no gradient of cells. Its gradient of BlockLSTM uses two of

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Ragged tensors.
 
 If Python cannot differentiate a gradient again, the second order is compared with central

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Samples, differentiated by the parameters of their distribution."""
 
 import functools

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Sparse tensors with each other and with dense ones; ops that move, select, fill, join or split
 their values.
 

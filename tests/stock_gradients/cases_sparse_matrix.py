@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """CSR sparse matrices, between a conversion to them and one back.
 
 SparseMatrixAdd, SparseMatrixMul and SparseMatrixSoftmax have only GPU kernels: on the CPU they need

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Reductions of sparse tensors and of rows with sparse indices, and counts.
 
 Python has no gradient of most, and differentiates few of its own again. Elements that attain the

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Fourier transforms and audio features."""
 
 import functools

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Ops with a client gradient of TensorFlow: mathematics, and calls.
 
 This library's gradient replaces some of them (covered_ops.STAND_INS), and differentiates all of

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Ops that move values; see cases_stock.py."""
 
 import functools

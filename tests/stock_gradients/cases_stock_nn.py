@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Neural networks and images; see cases_stock.py."""
 
 import functools

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Arrays of tensors behind a handle (TensorArrayV3) and the flow that orders them.
 
 Compared with central differences, because Python's gradient works only with control flow of version

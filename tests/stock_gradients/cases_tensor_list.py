@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Lists of tensors: every case makes a list and ends with tensors.
 
 Central differences are the reference if Python's gradient fails, on lists of other lengths or

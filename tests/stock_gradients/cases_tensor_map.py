@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Maps of tensors: every case makes a map and ends with its values."""
 
 import functools

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Ops that wrap XLA's operations; XLA compiles each when it runs."""
 
 import functools

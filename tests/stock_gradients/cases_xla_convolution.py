@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """XLA's convolution; XLA's ops in functions that XLA compiles, and their gradients with them.
 
 There are no complex convolutions, because XLA crashes on them on a CPU.

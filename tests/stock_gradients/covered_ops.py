@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """TensorFlow's ops whose gradients this library adds, and where clients differ and why.
 
 The cases determine the ops: those of cases_stock*.py that replace TensorFlow's, and all ops that

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The table of cases is complete: it names the ops that the registries require."""
 
 import collections

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // CPU kernels of ops on CSR sparse matrices that have only GPU kernels in TensorFlow. With them,
 // gradients can be tested without a GPU. They run element by element, for small matrices.
 

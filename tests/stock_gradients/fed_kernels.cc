@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Kernels labelled "fed" for ops that have no CPU kernel, or none for these attributes. A session
 // needs a kernel for every node. It does not run here, because the cases feed all outputs of these
 // ops (`fed` of old_ops.py).

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // CPU kernels of Fourier transforms that have none in TensorFlow, so their gradients can be tested.
 // They run frequency by frequency, for small tensors.
 

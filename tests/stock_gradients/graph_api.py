@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The functions of gradient/c_api.h that take a TF_Graph, through ctypes."""
 
 import ctypes

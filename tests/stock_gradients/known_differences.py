@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Measures where the gradients of Python, TensorFlow's C++ and this library differ.
 
     .venv/bin/python tests/stock_gradients/known_differences.py --output JSON \

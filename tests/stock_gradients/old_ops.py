@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Nodes that need more than a call: of old graphs, without a kernel, with another gradient."""
 
 import functools

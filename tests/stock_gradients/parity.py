@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Compares the gradients of clients with those of Python.
 
 A case is one op in one situation. Its graph is built once. One process differentiates it with

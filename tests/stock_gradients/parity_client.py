@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The client process of parity.py: the C API, no TensorFlow Python package.
 
 Its argument is a JSON object with the files of tasks and results, the libraries, TensorFlow's

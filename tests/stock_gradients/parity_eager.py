@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The tasks of parity.py in eager mode: the nodes of a case's graph run as ops of TensorFlow's
 eager C API, and this library's tapes differentiate them.
 """

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The process of parity.py that has TensorFlow's Python package.
 
 It builds the graphs of cases and differentiates them with `tf.gradients`.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Every case of a family of ops: the gradients of the C API, of tapes in its eager mode, of the
 function runtime and, if they are this library's, of Python against the reference.
 

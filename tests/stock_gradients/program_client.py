@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A program in another language instead of c_client.Client.
 
 tests/clients/README.md describes the protocol. A program has one graph at a time, the last one that

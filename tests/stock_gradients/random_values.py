@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Random inputs of cases, the same in every run."""
 
 import functools

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Rows of the tables of cases: one call makes one `parity.Case`.
 
     case("Mul", "double", normal(3), normal(3, seed=1))  # of TensorFlow

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Gradients of ops that have no CPU kernel: ops of GPUs, TPUs and meshes.
 
 They cannot run here. So the expression that TF_AddGradients adds to the graph (op types, attributes

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """TensorFlow's ops on lists of tensors, with the arguments that cases vary."""
 
 import dataclasses

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """TensorFlow's ops without a gradient that return, or may return, numbers or a variant
 or resource that holds some; and the reasons.
 

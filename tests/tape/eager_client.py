@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """TensorFlow's eager C API through ctypes, with the tapes of this library."""
 
 import ctypes

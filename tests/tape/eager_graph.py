@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Runs the nodes of a graph as eager ops and differentiates them with tapes: a way to the gradients
 of everything that is described as a graph.
 """

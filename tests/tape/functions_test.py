@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Functions, branches and loops that run as eager ops, differentiated by tapes."""
 
 import threading

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """GradientTape of Java and Rust gives what Python's does; the examples of all languages with an
 eager mode train as Python does.
 """
@@ -80,6 +79,7 @@ _ERRORS = {
 # Errors that Rust's compiler finds, or that cannot happen there.
 _ERRORS_OF_JAVA = {
     "closed": "The gradient tape is closed.",
+    "no_y": "GradientTape: y: expected at least one tensor, got none",
     "graph": (
         "GradientTape: expected an eager session, got a graph; Graph.addGradients adds the "
         "gradients of a graph"

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The memory of a program does not grow while it trains with tapes for a long time."""
 
 import os

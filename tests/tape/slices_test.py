@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Gradients of gathered tables as slices, compared with Python's IndexedSlices."""
 
 import ctypes

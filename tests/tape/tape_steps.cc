@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Trains with tapes for a long time, from any number of threads in one eager context.
 //
 //   tape_steps THREADS STEPS [OP | asynchronous]

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Tapes of the eager C API, compared with Python's."""
 
 from collections.abc import Callable

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // CheckGradient on an op whose gradients have one fault each, and on correct gradients. Links only
 // TensorFlow.
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Functions whose gradients have one fault each, and the expected findings."""
 
 import dataclasses

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Gradients with one fault each: check_gradient names the fault and its place."""
 
 from typing import Any

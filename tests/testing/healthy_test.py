@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """check_gradient raises no false alarm, and says what it checked."""
 
 from collections.abc import Callable

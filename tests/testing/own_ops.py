@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """check_library's options for this library's ops: inputs from the table of cases
 (tests/clients/cases.md), in one type other than double. Gradients are measured in double.
 """

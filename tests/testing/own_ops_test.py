@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Every op of this library passes check_library."""
 
 import tempfile

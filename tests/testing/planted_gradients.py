@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Python registrations for the ops of planted_ops.cc: gradients and rules of tf.vectorized_map."""
 
 from typing import Any

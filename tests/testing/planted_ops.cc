@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Ops that compute x * x: one without a fault, and others with one fault each that
 // tensorflow_ext.testing.check_op must find.
 

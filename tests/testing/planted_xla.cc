@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Some ops of planted_ops.cc for XLA; one computes something else there.
 
 // Must precede XLA's headers.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """check_gradient: its arguments, its modes and its report."""
 
 from typing import Any

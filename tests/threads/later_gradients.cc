@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // An op library that registers many gradients by the functions behind TensorFlow's own macros,
 // enough for the tables to grow several times.
 

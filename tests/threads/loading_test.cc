@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Loads libraries while other threads differentiate, repeatedly, each time in a new process.
 //
 //   loading_test RUNS LIBRARY...

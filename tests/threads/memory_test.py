@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The memory of a C client does not grow while it differentiates for a long time."""
 
 import os

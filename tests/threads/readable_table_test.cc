@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Checks step by step that the standard library behaves as readable_table.h assumes, and that
 // readers find everything while one thread changes the table.
 

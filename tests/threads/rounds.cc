@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Differentiates graphs repeatedly, from any number of threads.
 //
 //   rounds LIBRARY THREADS ROUNDS GRAPH_DEF...

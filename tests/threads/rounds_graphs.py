@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The graphs that rounds.cc differentiates: y:0 of x:0, a vector of four floats."""
 
 import pathlib

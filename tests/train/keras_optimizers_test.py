@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Each optimizer gives the values that Keras gives, step by step, and has the same slots."""
 
 import os

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """TfExt_Minimize in graphs of C: whole variables, rows of tables, scaled losses, errors."""
 
 import json
@@ -196,13 +195,13 @@ WRONG: Sequence[tuple[str, str]] = [
         '{"class_name": "Adam", "config": {"beta1": 0.9}}',
         "has no 'beta1'; expected one of:.*beta_1",
     ),
-    ('{"class_name": "Adam", "config": {"beta_1": "x"}}', 'beta_1 must be a number, got .*"x"'),
+    ('{"class_name": "Adam", "config": {"beta_1": "x"}}', 'beta_1 must be a number, got "x"'),
     ('{"class_name": "Adam", "config": {"beta_1": 2}}', r"beta_1 must be a number in \[0, 1\]"),
     ('{"class_name": "SGD", "config": {"nesterov": 1}}', "nesterov must be true or false"),
     ('{"class_name": "SGD", "config": {"clipnorm": 1, "clipvalue": 1}}', "the only one of"),
     (
         '{"class_name": "SGD", "config": {"gradient_accumulation_steps": 1}}',
-        "must be an integer >= 2",
+        "must be an integer >= 2, got 1",
     ),
     (
         '{"class_name": "SGD", "config": {"learning_rate": {"class_name": "X"}}}',

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Steps of an optimizer in a graph of a client, and the same steps of Keras."""
 
 import json

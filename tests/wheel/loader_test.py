@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """libtensorflow_ext_loader.so: the result of TF_LoadLibrary in C, and its messages."""
 
 import os

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The wheel's contents, and its behaviour in an environment without a checkout.
 
 TensorFlow is this interpreter's. tools/wheel/check_wheel.py runs these checks and more in new

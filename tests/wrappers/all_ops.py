@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Writes a program in another language that calls every wrapper of ops.
 
 Takes the arguments of `python -m tensorflow_ext wrappers`. `op_wrappers` of

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Every wrapper of every op, called in each language, makes the node that the OpDef
 describes. all_ops.py describes the programs."""
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Calls of every wrapper, and their expected graph."""
 
 import dataclasses

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """python -m tensorflow_ext wrappers: its output, its files and its errors."""
 
 import os

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """wrapper_calls: a language's sources for all_ops_test."""
 
 load("//tensorflow_ext:op_wrappers.bzl", "op_wrappers")

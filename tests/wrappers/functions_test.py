@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The functions beside the typed ops of Go, Rust and Java: they load the library, and add gradients
 where the binding's own function fails."""
 
@@ -18,7 +17,7 @@ _LIBRARY = f"{sysconfig.get_lib()}/libtensorflow_ext.so"
 # The values of the programs.
 _X, _W = np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0])
 _GRADIENTS = {
-    "several": [_W, _X],
+    "several": [_W, _X, _W],
     "unconnected": [None, 2 * _X, None],
     "all_unconnected": [None, None],
     "y_itself": [np.ones(3)],
@@ -35,6 +34,8 @@ _TRAINING_ERRORS = {
 _ERRORS = {
     "Go": {
         "no_x": "tfext.Gradients: xs[0] is no tensor",
+        "upstream_number": "tfext.Gradients: expected no upstream gradient or one for each y: 1",
+        "same_variable": 'train.Minimize: variables[1]: "x:0" is no tensor of the graph, or',
         "not_made": "train.SGD{}: expected the result of train.NewSGD, which has the defaults",
         "not_finite": "SGD: CosineDecay: expected numbers that are finite",
         "no_initializer": 'initializer of "x": expected one such as train.NewGlorotUniform()',
@@ -44,6 +45,10 @@ _ERRORS = {
         "eager": "Gradients.add: expected tensors of a graph, got one of an eager session",
         "no_y": "Gradients.add: ys: expected at least one tensor",
         "upstream_number": "Gradients.add: upstream: expected none or one for each y: 1, got 2",
+        "twice": "Saver.add: 'x' is there twice; expected each name once",
+        "no_variable": "gradients: expected a gradient of at least one variable, got none of 0",
+        "other_graph": "'x' is of another graph, or of an eager session",
+        "other_y": "Gradients.add: 'Const' is of another graph than ys[0]",
         **_TRAINING_ERRORS,
     },
     "Rust": {

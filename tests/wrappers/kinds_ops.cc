@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Ops with arguments and attributes of every kind in an OpDef, and with names that are reserved in
 // some language. They compute nothing.
 

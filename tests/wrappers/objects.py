@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Every schedule, initializer and optimizer of the tables, with a value for each field."""
 
 import dataclasses

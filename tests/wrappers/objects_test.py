@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The optimizers, schedules and initializers of each language write the JSON that Python writes."""
 
 import json

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The tables of optimizers, schedules and initializers agree with Keras and with the library."""
 
 import inspect

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Stand-ins for the repositories that Bazel 4 would download on its own.
 
 Bazel 4 ends every WORKSPACE with rules_cc, rules_java and (for tests)

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """@local_config_cuda: the installed CUDA toolkit, if any.
 
   //:defs.bzl        HAVE_CUDA, NVCC, CUOBJDUMP ('' if there is none),

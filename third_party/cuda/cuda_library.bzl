@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """cuda_library: CUDA sources compiled by nvcc."""
 
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")

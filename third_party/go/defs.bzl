@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """go_program: a Go program that calls TensorFlow's C API, built by the Go
 toolchain itself."""
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """@local_config_go: the installed Go toolchain, if any.
 
   //:defs.bzl        HAVE_GO, GO (the command), GO_ENVIRON (its environment,

@@ -1,6 +1,4 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
-#
 # fetch_jars.sh LOCK_FILE FOLDER: fetches the jars of the lock file into FOLDER, by Maven.
 #
 # FOLDER/native gets only the native libraries that join Java to TensorFlow. TensorFlow's own

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """@local_config_java: a JDK and TensorFlow Java, if both are installed.
 
   //:defs.bzl   HAVE_JAVA, if_java(then, otherwise = []); JAVA, JAVAC and JAR, the

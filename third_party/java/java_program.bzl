@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """java_jar and java_program: sources compiled by the JDK on PATH, offline.
 
 Bazel's own Java rules ask for a toolchain that Bazel downloads.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Finds the Python interpreter for the repository rules."""
 
 # The variables that find_python reads, for the `environ` of a repository rule.

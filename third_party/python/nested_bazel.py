@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Runs Bazel in another workspace, for a test that is not in a sandbox."""
 
 import os

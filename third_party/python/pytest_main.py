@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Runs pytest as a Bazel test, with results where Bazel expects them."""
 
 import gc

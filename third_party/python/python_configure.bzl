@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """@local_config_python: the installed Python interpreter.
 
   //:toolchain        the interpreter, for Bazel's py_* rules

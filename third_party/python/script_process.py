@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Starts a script in a separate process, for tests."""
 
 import sys

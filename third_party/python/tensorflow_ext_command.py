@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """`python -m tensorflow_ext` as a Bazel program: from this tree if it is a dependency, or else from
 the interpreter."""
 

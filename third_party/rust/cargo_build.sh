@@ -1,6 +1,4 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
-#
 # Builds Bazel's Rust targets with cargo (defs.bzl):
 #
 #   cargo_build.sh STAMP dependencies ARCHIVE MANIFEST...

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """rust_dependencies, rust_binaries: a cargo workspace, built without a network.
 
 cargo builds a whole workspace into one folder. Bazel keeps the compiled

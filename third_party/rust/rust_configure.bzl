@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """@local_config_rust: cargo, if it is on PATH and as new as Cargo.toml
 requires, and the crates of Cargo.lock.
 

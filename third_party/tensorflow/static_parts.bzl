@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """static_parts: C++ libraries without TensorFlow's; static_archive: them as one file."""
 
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """@local_config_tf: the installed TensorFlow wheel.
 
   //:framework       headers and libtensorflow_framework

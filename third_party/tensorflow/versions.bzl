@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The settings for compiling against each version of TensorFlow.
 
 tensorflow_ext/base/compatibility.h has the differences in source code.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The API reference: a page for each Python module and for the C and C++ headers."""
 
 import header_reference

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The rows of docs/benchmarks.json.gz that measure an op."""
 
 import functools

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The reasons why gradients differ: the ops, by the party that is wrong and by reason."""
 
 REASONS = {

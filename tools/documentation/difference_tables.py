@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The tables of docs/known_differences.md, from what known_differences.py measured.
 
     .venv/bin/python tools/documentation/difference_tables.py

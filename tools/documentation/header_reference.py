@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Reference pages of the public C and C++ headers, from their comments."""
 
 import pathlib
@@ -44,7 +43,6 @@ PAGES = {
 }
 _INTRODUCTION = re.compile(r"/\*.*?\*/|(?://[^\n]*\n)+", re.DOTALL)
 _MARKS = re.compile(r"^(?:// (?:---- )?|//|/\* ?| \*/| \* ?)| *\*/$", re.MULTILINE)
-_LICENSE = "SPDX-License-Identifier: Apache-2.0"
 # Lines between declarations.
 _BETWEEN = re.compile(r"#(?!define)|namespace|extern \"C\"|\}|\s*$|static_assert")
 _INTERNAL = re.compile(r"^namespace (\w*internal) \{.*?^\}  // namespace \1", re.M | re.DOTALL)
@@ -94,7 +92,7 @@ def _header(text: str) -> Iterator[str]:
     """A header's introduction, then its declarations with their comments."""
     found = _INTRODUCTION.match(text)
     if found:
-        yield paragraphs(_words(found[0]).replace(_LICENSE, ""))
+        yield paragraphs(_words(found[0]))
     rest = _INTERNAL.sub("", text[found.end() if found else 0 :])
     for comment, code in _declarations(rest.splitlines()):
         words = _words(comment)

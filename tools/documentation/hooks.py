@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Hooks that MkDocs calls while it builds the site: they add the generated pages."""
 
 import functools

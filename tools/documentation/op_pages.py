@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A page per op of this library, made from its OpDef, its cases and its gradient's plan."""
 
 import functools

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Plots of elementwise ops: the value and the gradient as functions of one input."""
 
 import dataclasses

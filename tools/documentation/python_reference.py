@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Reference pages of the public Python modules, from their docstrings."""
 
 import html

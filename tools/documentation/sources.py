@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Pages of the files of the repository that other pages link to.
 
 docs/ links to source files by their paths in the repository, so the pages also work there. On the

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The page of TensorFlow's own ops and the gradients that each client has."""
 
 import html

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Writes the folder of a new op, which builds and passes its tests:
 
     ./run new-op softsign              of one input

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // MyBinary and its derivatives, for host, device and XLA.
 
 #pragma once

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // MyUnary and its derivative, for host, device and XLA.
 
 #pragma once

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """MyUnary."""
 
 import tensorflow as tf

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """./run release: packs the current commit for every language, into out/release.
 
 It writes the wheel, the source archive, a Go module in the layout of a module proxy (go), a crate,

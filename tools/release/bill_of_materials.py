@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Writes the bill of materials: the packages, what is compiled into them, what they need."""
 
 import datetime

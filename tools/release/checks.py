@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Installs each package into an empty folder, as a user does, and runs a first gradient there."""
 
 import pathlib

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Writes the packages: the source archive, the Go module, the crate, the Maven artefact.
 
 Their files are bindings/*/package, and the typed ops and optimizers that `python -m tensorflow_ext

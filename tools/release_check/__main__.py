@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """./run release-check: every check that takes hours, step by step.
 
     ./run release-check [--list] [--only STEP...] [--restart]

@@ -1,6 +1,4 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
-#
 # Builds this tree against a TensorFlow newer than the supported ones, and runs the quick tests.
 # Takes a release candidate, or a nightly build if the registry has no candidate. Uses
 # .venv-candidate and its own output folder.

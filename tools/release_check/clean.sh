@@ -1,6 +1,4 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
-#
 # Removes everything that `./run --tf VERSION`, or candidate.sh, installed and built in this
 # checkout.
 #

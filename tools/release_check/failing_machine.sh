@@ -1,5 +1,4 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
 
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Plants mistakes in this checkout, one at a time, and checks which test notices.
 
     PYTHONPATH=tools .venv/bin/python -m release_check.mutations [NAME...] [FLAG...]

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The requirements of steps, and the reasons why one is missing."""
 
 import functools

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The progress of a release check: a bar on a terminal, otherwise a line now and then."""
 
 import sys

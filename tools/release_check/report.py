@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The report of a release check: for a terminal, and out/release_check.md."""
 
 import datetime

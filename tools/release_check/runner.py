@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Runs steps one by one, and continues after an interruption."""
 
 import contextlib

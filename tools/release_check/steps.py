@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The steps of a release check: one table, each row an ordinary command line.
 
 You can run any of these in a checkout. The requirements of a step are checked before it runs; if

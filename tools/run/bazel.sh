@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
-#
 # Part of ./run: CUDA, Bazel, building and testing.
 
 find_nvcc() {

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
-#
 # Part of ./run: its messages.
 
 say() { printf '%s\n' "run: $*" >&2; }

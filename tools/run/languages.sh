@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
-#
 # Part of ./run: Go, Rust and Java.
 
 # install_go: installs nothing, because the programs need only modules of this tree.

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
-#
 # Part of ./run: the checkout, the cache folders, the lock, system packages.
 
 # check_checkout: fails early on problems that neither Bazel nor Python's venv can handle.

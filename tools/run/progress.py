@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Passes on Bazel's output, with the share of finished actions in place of its progress.
 
     bazel build --curses=no ... 2>&1 | progress.py HISTORY [USUAL_SECONDS]

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
-#
 # Part of ./run: the interpreter, its virtual environment and the packages in it.
 
 # pip_install LOCK_FILE WHAT FLAG...: installs everything in the lock file, and nothing else. It

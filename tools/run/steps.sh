@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
-#
 # Part of ./run: steps that take long, and the messages if they fail.
 
 LOGS=$PWD/out/log

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Checks an installed wheel in its interpreter.
 
 The programs see nothing of the checkout: they run in separate folders, with few environment

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
-#
 # Part of ./run: builds for each named TensorFlow, and makes one wheel from the results.
 
 # make_wheel ARGUMENT...: makes a wheel for the versions in $TF, separated by commas; passes the

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Installs a wheel into new virtual environments, one for each Python and each
 TensorFlow that it is for, and tries it there (acceptance.py).
 

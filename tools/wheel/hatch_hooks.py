@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Hooks for hatchling (pyproject.toml): which Bazel outputs the package holds, and which TensorFlow
 and platform the wheel is therefore for."""
 

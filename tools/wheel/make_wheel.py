@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Makes the wheel of a tree that is built: ./run wheel.
 
 hatchling builds it, auditwheel says for which Linux it is.

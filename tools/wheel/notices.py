@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The licences of third-party code that is compiled into libtensorflow_ext.so."""
 
 import importlib.metadata

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The programs of users that acceptance.py runs, in Python, C and C++."""
 
 METADATA = """

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Collects the contents of a wheel: the packages, the files that Bazel built for it, headers."""
 
 import os

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * A client in plain C: answers the requests of the judge with TensorFlow's C API.
+/* A client in plain C: answers the requests of the judge with TensorFlow's C API.
  * tests/clients/README.md describes the protocol.
  */
 #include <dlfcn.h>

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * Reads requests from standard input and writes answers to standard output
+/* Reads requests from standard input and writes answers to standard output
  * (tests/clients/README.md). A malformed request ends the process.
  */
 #pragma once

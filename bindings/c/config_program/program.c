@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * Says whether there is an op of this library. The library is linked, or loaded if an argument
+/* Says whether there is an op of this library. The library is linked, or loaded if an argument
  * names it. */
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,3 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 #define _DEFAULT_SOURCE /* strsep */
 
 #include "bindings/c/examples/fine_tune.h"

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * Trains a SavedModel further, in C (fine_tune.h).
+/* Trains a SavedModel further, in C (fine_tune.h).
  *
  *   fine_tune MODEL DATA BATCH RATE [calls]
  *

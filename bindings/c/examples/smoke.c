@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * Everything that a C program must do for a gradient of this library: load it.
+/* Everything that a C program must do for a gradient of this library: load it.
  *
  *   smoke libtensorflow_ext.so
  *

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * Trains a network on handwritten digits in eager mode, and prints the loss of each step.
+/* Trains a network on handwritten digits in eager mode, and prints the loss of each step.
  *
  *   zcat examples/digits.csv.gz | train_eagerly
  *

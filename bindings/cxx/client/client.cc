@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // A client in C++: answers the requests of the judge with Scope and AddSymbolicGradients. (The
 // wheel has no ClientSession: NewSession and GraphDef do the same.)
 // tests/clients/README.md describes the protocol.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // A graph with a typed op, its gradient, and a session that runs both. docs/cpp.md explains how to
 // compile it.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Trains a network whose loss contains a gradient: the norm of the output's gradient by the input
 // must be near 1. Training takes the gradient of that gradient. Prints the loss of each step.
 // examples/training/reference.py is the same in Python.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Trains the network of network.py from C++: the graph is built with Scope, differentiated and
 // trained by Minimize and run in a session. Its initial values are those of Keras. Python prepares
 // the data; nothing of its gradients is used.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """C++, in the style of TensorFlow's cc/ops/*_ops.h."""
 
 import math

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 // Command client is a client in Go: it answers the requests of the judge.
 // tests/clients/README.md describes the protocol.
 package main

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 // Program says whether TensorFlow has an op of this library, which it loads.
 package main
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 // Package wire reads and writes the values in requests to a client and in its answers;
 // tests/clients/README.md describes the format.
 package wire

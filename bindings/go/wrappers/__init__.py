@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Go, in the style of package op of TensorFlow's binding."""
 
 import dataclasses

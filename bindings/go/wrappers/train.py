@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Filters for the templates of optimizers."""
 
 import json

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 package org.tensorflowext.clients;
 
 import static org.tensorflow.internal.c_api.global.tensorflow.TF_DeleteTensor;

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 package org.tensorflowext;
 
 /** Takes the place of the jar's class, because the judge names the library to load. */

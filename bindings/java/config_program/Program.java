@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 import org.tensorflow.Graph;
 import org.tensorflow.Output;
 import org.tensorflow.TensorFlow;

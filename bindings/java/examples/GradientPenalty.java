@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 import java.util.List;
 import org.tensorflow.Graph;
 import org.tensorflow.Operand;

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.util.Arrays;

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.Callable;

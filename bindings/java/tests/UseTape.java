@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 import java.util.List;
 import java.util.StringJoiner;
 import org.tensorflow.EagerSession;
@@ -175,6 +173,7 @@ final class UseTape {
       error("integers", () -> tape.watch(tf.constant(1)));
       error("no_gradient", () -> tape.gradient(withoutGradient(), x));
       error("used_up", () -> tape.gradient(y, x));
+      error("no_y", () -> tape.gradient(List.of(), List.of(x), List.of()));
     }
     GradientTape closed = new GradientTape(session);
     closed.close();

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -64,7 +62,7 @@ final class UseWrappers {
       Operand<TFloat64> square = tf.math.square(x);
       Operand<TFloat64> product = tf.math.mul(x, w);
       Map<String, List<Optional<Output<?>>>> found = new LinkedHashMap<>();
-      found.put("several", Gradients.add(product, List.of(x, w)));
+      found.put("several", Gradients.add(product, List.of(x, w, x)));
       found.put("unconnected", Gradients.add(square, List.of(w, x, unread)));
       found.put("all_unconnected", Gradients.add(square, List.of(w, unread)));
       found.put("y_itself", Gradients.add(square, List.of(square)));
@@ -118,6 +116,13 @@ final class UseWrappers {
       print(session, "loss_scale", List.of(Optional.of(x.asOutput())));
       System.out.println("saved x " + String.join(" ", state.keySet()));
       attempt("no_file", () -> saver.restore(session, "/nowhere/model"));
+      attempt("twice", () -> Saver.add(graph, variables.saved(), variables.saved()));
+      attempt("no_variable", () -> Training.minimize(graph, loss, List.of(), new SGD()));
+      try (Graph other = new Graph()) {
+        attempt("other_graph", () -> Saver.add(other, variables.saved()));
+        Operand<TFloat64> y = Ops.create(other).constant(1.0);
+        attempt("other_y", () -> Gradients.add(List.of(x, y), handles, List.of()));
+      }
     }
   }
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """tensorflow-ext-linux-x86_64.jar with only jars on the class path."""
 
 import concurrent.futures

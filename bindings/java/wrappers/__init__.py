@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Java, in the style of the ops of TensorFlow Java: a class for each op, and one class to
 call them."""
 

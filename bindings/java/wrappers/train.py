@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The files of optimizers, and filters for their templates."""
 
 import json

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The Java code for the program of all calls."""
 
 import json

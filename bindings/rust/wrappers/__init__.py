@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Rust, in the style of the module `ops` of the crate `tensorflow`."""
 
 import itertools

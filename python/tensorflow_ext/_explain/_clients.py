@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The provider of an op's gradient in each client."""
 
 import dataclasses

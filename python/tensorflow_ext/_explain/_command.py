@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The command `python -m tensorflow_ext explain`."""
 
 import argparse

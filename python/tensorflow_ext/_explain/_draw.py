@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Draws a gradient with Graphviz."""
 
 import html

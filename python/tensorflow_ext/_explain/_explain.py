@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Finds the gradient of an op and its provider in each client."""
 
 import dataclasses

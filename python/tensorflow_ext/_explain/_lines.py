@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A gradient as readable lines: `dx = ReluGrad(dy, x)`."""
 
 import dataclasses

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Parses an op and its attributes from a command line."""
 
 import difflib

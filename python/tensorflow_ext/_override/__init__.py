@@ -1,2 +1,1 @@
-# SPDX-License-Identifier: Apache-2.0
 """Temporary replacements of gradients, and ops written in NumPy."""

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The gradients that are currently replaced, in this thread or asyncio task."""
 
 import contextvars

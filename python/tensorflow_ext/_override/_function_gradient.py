@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A FunctionDef as the gradient of an op, for tensorflow_ext.override_gradient."""
 
 import threading

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Hooks of override_gradient: the functions of TensorFlow that run, record or
 differentiate an op.
 

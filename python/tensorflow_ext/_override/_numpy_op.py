@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """tensorflow_ext.numpy_op: a NumPy function as an op with a gradient."""
 
 from collections.abc import Callable, Sequence

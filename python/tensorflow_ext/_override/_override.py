@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """tensorflow_ext.override_gradient: replaces the gradients of ops in a block."""
 
 import difflib

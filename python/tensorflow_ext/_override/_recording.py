@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Attaches a custom gradient to the outputs of an op that has run.
 
 Eagerly, a tape records it instead of the op's own. In a graph, an IdentityN follows the

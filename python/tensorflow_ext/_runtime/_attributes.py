@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Converts an op's attributes between Python values and a NodeDef."""
 
 import functools

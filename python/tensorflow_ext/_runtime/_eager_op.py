@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Runs an op eagerly by its name."""
 
 from collections.abc import Sequence

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Replaces TensorFlow's Python gradients by gradients of this library."""
 
 import dataclasses

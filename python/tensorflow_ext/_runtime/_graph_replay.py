@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Adds the nodes of a gradient's plan to the current graph, as ordinary nodes.
 
 A step's op, attributes and names are known beforehand, so each node only has to be

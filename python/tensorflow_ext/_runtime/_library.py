@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Loads libtensorflow_ext.so and calls its C interface (gradient/c_api.h).
 
 Importing this module loads the library. Python imports a module only once, whatever

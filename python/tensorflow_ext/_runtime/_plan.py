@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A gradient's plan (TfExt_GradientPlan in gradient/c_api.h) as Python objects.
 
 Every tensor of a plan has a name that is a Python identifier: `i0` is input 0 of

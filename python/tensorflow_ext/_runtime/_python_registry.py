@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """This library's entries in Python's registry of gradients, which give way to the user's.
 
 TensorFlow refuses a second gradient of an op. An entry of this library is there because nobody else

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Gives Python the gradients that the function registry holds.
 
 Each op gets an ordinary Python gradient, as by tf.RegisterGradient, that replays the

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Runs a gradient's plan: its nodes one by one, as ordinary TensorFlow ops.
 
 Tapes and graphs see ordinary ops, unlike one opaque call. This gives second order,

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Checks that each gradient of a plan has the shape of its input."""
 
 from collections.abc import Sequence

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Rules by which tf.vectorized_map, tape.jacobian and tape.batch_jacobian run the ops as
 one op over all iterations, never as a loop.
 

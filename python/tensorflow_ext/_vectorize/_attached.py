@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Vectorizes ops with an attached gradient (_recording.py)."""
 
 import dataclasses

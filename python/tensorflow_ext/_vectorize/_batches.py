@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The rule for ops over a batch: iterations extend the batch with more images, regions,
 points or bags."""
 

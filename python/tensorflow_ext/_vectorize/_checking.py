@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """CheckGradientShape for all iterations: one check of the shape with their dimension first."""
 
 import tensorflow as tf

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Rules for ops that work element by element or row by row, and helpers of all rules.
 
 A rule gets the inputs of an op. Each is either stacked (with a leading dimension for the

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
-#
 # find_package(tensorflow_ext): op libraries, and programs in C and C++.
 #
 #   cmake -Dtensorflow_ext_DIR=$(python -c \

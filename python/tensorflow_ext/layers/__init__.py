@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Keras layers around the ops.
 
 Importing this package imports Keras, which comes with TensorFlow, and registers

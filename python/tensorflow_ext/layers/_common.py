@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Checks of arguments and shapes that several families of layers share."""
 
 import inspect

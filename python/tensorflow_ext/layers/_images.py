@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Base class of the layers over images.
 
 data_format: the kernels compute channels-last, because their vectors run over the

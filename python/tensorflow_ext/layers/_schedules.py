@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Schedules: numbers that change during training, and the base of layers that use one.
 
 A schedule is a keras.optimizers.schedules.LearningRateSchedule, from this module or from

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Activation functions."""
 
 from collections.abc import Sequence

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Layers over two images. They are called with [a, b]."""
 
 from typing import Any

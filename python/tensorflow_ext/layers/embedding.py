@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Layers over a table of vectors."""
 
 from typing import Any

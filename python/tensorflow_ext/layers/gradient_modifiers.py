@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Layers that modify the gradient: reversed, or straight-through."""
 
 import math

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Normalization of the last dimension."""
 
 from typing import Any

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Layers that make weights sparse, and a callback that reports how sparse they are."""
 
 import math

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Layers that draw random numbers."""
 
 from typing import Any

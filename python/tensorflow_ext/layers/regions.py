@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Layers over regions of interest. They are called with [data, rois]."""
 
 from typing import Any

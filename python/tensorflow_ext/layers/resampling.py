@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Layers that sample images at points that other layers compute."""
 
 import keras

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A function for each op.
 
 They behave like TensorFlow's own functions: eagerly they return tensors, in a

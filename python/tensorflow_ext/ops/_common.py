@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Helpers of the functions of ops."""
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Checks of gradients and ops, for their authors.
 
 `import tensorflow_ext` does not import this package: import it by name.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Gives gradients to TensorFlow's client registry, which C++ AddSymbolicGradients, C
 // TF_AddGradients and the languages above it read. Cheap to include, because registering a gradient
 // needs no graph.

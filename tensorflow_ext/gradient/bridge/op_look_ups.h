@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // TensorFlow calls nobody when a library registers a gradient. It does look up the op of each node
 // that it adds to a graph, and no client can differentiate a node before that.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Gradients that other libraries register over the C interface.
 
 #pragma once

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Registers this library's own formulas, which must not conflict with others: a second copy of the
 // library registers nothing, and TensorFlow's own gradient stays unless a stand-in is registered.
 // Other libraries register theirs by TFEXT_REGISTER_GRADIENT (formula/formula.h).

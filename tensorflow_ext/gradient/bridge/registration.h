@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Extends TensorFlow's registration macros in this library:
 //
 //   - A second copy of the library in the process (linked and loaded, or loaded

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // TF_LoadLibrary returns the list of ops that the library registered, and bindings make their
 // wrappers from it. A second copy of this library registers none, because the first one did. It
 // still reports these ops to TensorFlow, so that both copies give the same list.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Checks graphs before AddSymbolicGradients, whose assumptions do not hold for all graphs of
 // clients.
 

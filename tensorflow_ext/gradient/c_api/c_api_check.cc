@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "tensorflow/core/framework/node_def.pb.h"
 #include "tensorflow/core/platform/errors.h"
 #include "tensorflow_ext/gradient/c_api.h"

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The functions of c_api.h that work on a client's TF_Graph or GraphDef.
 
 #include <algorithm>

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "tensorflow_ext/gradient/c_api/c_api_internal.h"
 
 #include <cstdlib>

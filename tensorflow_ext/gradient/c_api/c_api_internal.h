@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Helpers of the functions of c_api.h.
 
 #pragma once

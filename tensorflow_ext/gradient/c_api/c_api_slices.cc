@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The functions of c_api.h that turn gradients into slices.
 
 #include <algorithm>

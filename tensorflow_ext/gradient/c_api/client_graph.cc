@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "tensorflow_ext/gradient/c_api/client_graph.h"
 
 #include <memory>

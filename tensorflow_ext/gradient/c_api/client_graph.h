@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Parts of the functions of c_api.h that rewrite a client's TF_Graph.
 
 #pragma once

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // A part of define.h: makes the function. Internal.
 
 #pragma once

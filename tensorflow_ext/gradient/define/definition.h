@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Finds and checks the body of a gradient, given an op and its attributes.
 
 #pragma once

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Parts that tables of FunctionDefHelper::Define share.
 
 #pragma once

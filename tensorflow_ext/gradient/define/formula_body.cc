@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "tensorflow_ext/gradient/define/formula_body.h"
 
 #include "absl/strings/str_cat.h"

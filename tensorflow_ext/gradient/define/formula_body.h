@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // A definition that a formula writes node by node: the TfExt_Body of formula_api.h.
 
 #pragma once

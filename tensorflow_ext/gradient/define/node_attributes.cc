@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "tensorflow_ext/gradient/define/node_attributes.h"
 
 #include "tensorflow/core/framework/attr_value_util.h"

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Turns a plan into plain nodes of the client's graph.
 
 #pragma once

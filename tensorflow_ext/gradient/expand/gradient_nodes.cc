@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "tensorflow_ext/gradient/expand/gradient_nodes.h"
 
 #include <cstring>

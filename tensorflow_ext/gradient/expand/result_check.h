@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Checks that a gradient has the shape of its input.
 
 #pragma once

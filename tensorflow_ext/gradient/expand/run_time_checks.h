@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The debug switch that makes gradients check their shapes at run time.
 
 #pragma once

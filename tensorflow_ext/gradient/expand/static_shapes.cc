@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // A gradient function receives a scope, whose shape inference is a private member.
 //
 // If this file does not compile, TensorFlow's Scope::Impl has changed, and RefinerOf() must be

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The upstream gradients that AddSymbolicGradients gives to the gradient of a node. An output that
 // leads nowhere has none. If another output of the node has one, it makes zeros: ZerosLike of the
 // output, whatever its type.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Converts attributes to and from the types of formula_api.h. For formula.cc.
 
 #pragma once

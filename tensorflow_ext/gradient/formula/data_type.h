@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // TensorFlow's data types that formulas name. TensorFlow's own header comes from protobuf and costs
 // every file 1.5 s of compile time.
 

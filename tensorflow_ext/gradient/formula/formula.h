@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // A short-hand over FunctionDefHelper: write a gradient as its formula.
 //
 //   // d/dx erfc(x) = -2/sqrt(pi) exp(-x^2)    (DLMF 7.2.2)

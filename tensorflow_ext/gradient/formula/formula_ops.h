@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The vocabulary of formulas: operators and functions on Values. Each adds one node, or the few
 // that its comment names, to the definition of its operands. Names are those of TensorFlow's ops if
 // there is one.

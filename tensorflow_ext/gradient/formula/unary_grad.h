@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Gradients of elementwise ops whose kernels compute half types in float: sums over broadcast axes,
 // and the gradient of an op that is itself the gradient of y = f(x).
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Gradients that a model brings: tf.custom_gradient in Python.
 //
 // Python wraps the results and the inputs of such a function in an IdentityN whose attribute

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The gradient of an op that calls functions of the graph's library (If, Case, While). No
 // FunctionDef can be written for it beforehand, so it is made from the functions that the node
 // names.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The part of GradientBody that keeps tensors of the forward pass.
 
 #include <deque>

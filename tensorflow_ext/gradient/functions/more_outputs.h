@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Lets a node that calls functions return more, without a second node: TensorFlow's Python does the
 // same for If and While. No other node sees a difference.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Parts of rewrites of a client's graph, which copy nodes and give a GraphDef to add to the graph.
 
 #pragma once

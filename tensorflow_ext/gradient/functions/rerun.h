@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Finds the parts of a function's body that may run a second time.
 
 #pragma once

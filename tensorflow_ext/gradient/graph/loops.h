@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Refuses loops of TensorFlow 1 where AddSymbolicGradients ends the process.
 
 #pragma once

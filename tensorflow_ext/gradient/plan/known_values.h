@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Results of a plan's steps that are known before anything runs. A definition is written for any
 // shapes and computes with shapes, which many graphs know.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Makes the steps that a client runs from a checked definition.
 
 #pragma once

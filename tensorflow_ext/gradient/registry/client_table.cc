@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Register() ends the process if an op already has a gradient, and some of TensorFlow's own are
 // wrong. Only the table, a private member, lets a gradient replace one of these.
 //

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "tensorflow_ext/base/first_copy.h"
 
 #include "tensorflow_ext/gradient/registry/function_registry.h"

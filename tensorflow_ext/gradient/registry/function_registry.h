@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // TensorFlow's function registry, which holds the definitions of gradients (REGISTER_OP_GRADIENT).
 
 #pragma once

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // gradient::RegisterOp() ends the process if an op already has a gradient, and a third of
 // TensorFlow's own are wrong or fail (docs/known_differences.md). The function runtime would keep
 // using these.

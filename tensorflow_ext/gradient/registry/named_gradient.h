@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // In Python, a node may name a gradient that replaces the one of its op: tf.custom_gradient and
 // gradient_override_map write the attribute `_gradient_op_type`. A client that used the op's own
 // gradient would be silently wrong.

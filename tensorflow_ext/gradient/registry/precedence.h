@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Decides between our gradient of an op and TensorFlow's.
 
 #pragma once

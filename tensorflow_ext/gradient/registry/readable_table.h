@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // TensorFlow's tables of gradients have no lock, and clients read them while a library that adds to
 // them is loading. A std::unordered_map loses readers when it relinks all its nodes, as it does
 // when it grows. The functions here keep the readers: every change of a table stores one pointer to

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // If only some rows of a table are gathered, its gradient is zero in all other rows. Clients get it
 // dense: the UnsortedSegmentSum of GatherV2's gradient. This file turns such a gradient into the
 // rows themselves, as Python's IndexedSlices. It works on gradients that were added before

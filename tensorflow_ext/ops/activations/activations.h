@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The activations and their derivatives, for host, device and XLA, and one table row for each op
 // that has elementwise kernels (elementwise.h).
 

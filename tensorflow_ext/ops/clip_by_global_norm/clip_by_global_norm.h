@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The arithmetic of ClipByGlobalNorm and its gradient, for host and device, and the interface of
 // their loops.
 //

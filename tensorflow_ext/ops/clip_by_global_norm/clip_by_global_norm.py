@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Clipping of many tensors together."""
 
 from collections.abc import Sequence

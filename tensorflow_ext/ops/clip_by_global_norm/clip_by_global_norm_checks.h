@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Checks of the arguments of ClipByGlobalNorm and its gradient. Shape functions, kernels and XLA
 // lowerings share their error messages.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/ops/clip_by_global_norm/clip_by_global_norm_checks.h"

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // FlowNet's correlation of two feature maps (A. Dosovitskiy et al., "FlowNet: Learning Optical Flow
 // with Convolutional Networks", ICCV 2015, section 3), without TensorFlow headers: the arithmetic
 // of windows and displacements, for host and device, and the loops that the kernels run.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Matching costs of two images."""
 
 import tensorflow as tf

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The loops of CorrelationCostAGrad and CorrelationCostBGrad. The loops of CorrelationCost are in
 // correlation_cost_cpu.cc.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The attributes and shapes of CorrelationCost and its gradients. Shape functions, kernels and XLA
 // lowerings share these checks. Errors are InvalidArgument and name the op, the problem and what
 // was expected.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The loops of CorrelationCost. The loops of its gradients are in
 // correlation_cost_backprops_cpu.cc.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The loops that convert images to the layouts of correlation_cost_cpu.cc and
 // correlation_cost_backprops_cpu.cc.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Dot products of neighbouring pixels, one pixel in each lane of a vector, for loops that RunBest
 // runs (simd.h). The order of each sum is the same in every instruction set and every lane.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Sums of scaled rows that stay in registers, for loops that RunBest runs (simd.h). A matrix-like
 // product must compute many sums from few loads, or it waits for memory. The compiler's own
 // vectorisation rarely uses the registers this way, so the code uses GCC's vector extension. The

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Rows of images whose pixels are contiguous for each channel, as vectors of pixels need them, and
 // the transposition in both directions, for loops that RunBest runs (simd.h).
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Dot products of one vector with several others, for loops that RunBest runs (simd.h). A product
 // is summed in kDotLanes<C> lanes, with element i in lane i % kDotLanes<C>. The lanes are then
 // added as a tree, so every instruction set gives the same result to the last bit.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Weighted sums of a table's rows, without TensorFlow headers: the loops that the kernels run.
 //
 //   output[b, :] = scale * sum over l of weights[b, l] * params[indices[b, l],

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Sums of the rows of a table."""
 
 import tensorflow as tf

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The attributes and shapes of EmbeddingBag and its gradients. Kernels and XLA lowerings share
 // these checks. Errors are InvalidArgument and name the op, the argument, its shape and what was
 // expected.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "tensorflow_ext/kernels/channel_pack_gpu.cuh"
 #include "tensorflow_ext/kernels/lane_group_gpu.cuh"
 #include "tensorflow_ext/kernels/launch.cuh"

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Weighted sums of rows anywhere in memory, for the loops of RunBest (kernels/simd.h). Each element
 // is summed in the order of the rows, in every instruction set.
 

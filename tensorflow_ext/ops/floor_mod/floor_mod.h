@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Floored division, remainder and quotient, for host, device and XLA. The results are those of
 // NumPy's mod and floor_divide: https://numpy.org/doc/stable/reference/generated/numpy.divmod.html
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The floored remainder."""
 
 import tensorflow as tf

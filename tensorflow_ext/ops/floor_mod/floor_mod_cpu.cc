@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // fmod is a function call that computes the quotient bit by bit, and an integer division does not
 // vectorise. Double gives the exact quotient of two floats if it is small enough, and of any two
 // int32 (floor_mod.h). A larger quotient of floats is computed 28 bits at a time. If only the

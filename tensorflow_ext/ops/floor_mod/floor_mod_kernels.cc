@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/kernels/broadcast_op.h"
 #include "tensorflow_ext/ops/floor_mod/floor_mod.h"

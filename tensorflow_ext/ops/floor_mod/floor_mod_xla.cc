@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // XLA's remainder on a CPU calls fmod for each element. If the quotient of two floats is below
 // 2^28, double gives it exactly, in vectors (floor_mod_cpu.cc). For larger quotients, a loop first
 // makes x smaller.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The arithmetic of the gradient modifiers, for host, device and XLA, and one table row for each op
 // that has elementwise kernels (elementwise.h).
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Ops that modify the gradient: identities and straight-through estimators."""
 
 from collections.abc import Sequence

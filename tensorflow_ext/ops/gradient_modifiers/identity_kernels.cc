@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The OpKernels of the ops that are the identity and exist for their gradient. They pass on the
 // inputs' buffers without a copy, so CPU and GPU share them.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The lowerings of the ops that are the identity and exist for their gradient. The other ops are
 // registered with their kernels.
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A product whose gradient flows to the left factor only."""
 
 import tensorflow as tf

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The gradients of scale and offset on the GPU: sums of columns over all rows. Each block sums a
 // part of the rows, either in the pass that differentiates them or in a separate pass. Then the
 // parts are added, in one order.

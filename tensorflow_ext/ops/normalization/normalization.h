@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Normalization of the rows of a matrix by statistics of each row, and its gradient, without
 // TensorFlow headers. With centered rows it is layer normalization (J. L. Ba, J. R. Kiros and G. E.
 // Hinton, "Layer Normalization", arXiv:1607.06450). Without centering it is root mean square

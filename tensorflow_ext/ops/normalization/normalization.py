@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Normalization over the last dimension."""
 
 from typing import NamedTuple

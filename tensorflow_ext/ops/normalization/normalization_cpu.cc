@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The loops pass over a row several times while it is in cache. Short rows are processed together:
 // while one waits for a sum or a root, others continue.
 

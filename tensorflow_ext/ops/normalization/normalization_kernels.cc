@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Each kernel supports all types that the op's definition admits.
 
 #include "tensorflow/core/framework/op_kernel.h"

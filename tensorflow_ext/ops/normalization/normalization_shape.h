@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The shapes, types and attributes of row normalization (normalization.h). Shape functions, kernels
 // and XLA lowerings share the error messages. Errors are InvalidArgument and name the op, the
 // argument, its value and what was expected.

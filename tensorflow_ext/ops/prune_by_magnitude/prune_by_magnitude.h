@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Pruning by magnitude and its masked derivative, for host and device.
 
 #pragma once

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Sparse weights."""
 
 from typing import Literal

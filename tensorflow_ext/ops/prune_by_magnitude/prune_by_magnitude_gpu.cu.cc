@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "tensorflow_ext/kernels/elementwise_gpu.cuh"
 #include "tensorflow_ext/ops/prune_by_magnitude/prune_by_magnitude.h"
 

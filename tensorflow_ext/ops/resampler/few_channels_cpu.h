@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Resampling of images with up to kFewChannels channels. Values that all channels share are
 // computed for a block of points at once (point_block_cpu.h). Then each point sums its pixels in
 // registers for 1, 2, 4 or 8 channels. Values that are read behind a pixel are not used, and values

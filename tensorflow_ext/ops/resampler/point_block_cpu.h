@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The cells, weights and pixels of a block of points, computed together. Computing them point by
 // point would take longer than summing a few channels. For RunBest (kernels/simd.h).
 

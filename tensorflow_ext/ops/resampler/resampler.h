@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Bilinear resampling of images at given points (the sampler of M. Jaderberg, K. Simonyan, A.
 // Zisserman, K. Kavukcuoglu, "Spatial Transformer Networks", NeurIPS 2015, section 3.3), without
 // TensorFlow headers: its arithmetic, for host and device, and the loops that the kernels run.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Sampling of images at given points."""
 
 from collections.abc import Sequence

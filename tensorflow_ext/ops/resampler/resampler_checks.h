@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Checks of the Resampler ops' attributes and shapes, for shape functions, kernels and XLA
 // lowerings. Errors are InvalidArgument and name the op, the argument, its value and what was
 // expected. `op` is the op's name.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // R_ab(data, warp) is the value at a point, differentiated a times by x and b times by y
 // (ResamplerDerivative). R_ab* is its adjoint in data (ResamplerAdjoint). R is linear in data and
 // bilinear in a point's x and y:

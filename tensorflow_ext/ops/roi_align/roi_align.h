@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Region-of-interest alignment (K. He, G. Gkioxari, P. Dollar, R. Girshick, "Mask R-CNN", ICCV
 // 2017, section 3) as torchvision and Detectron2 define it, without TensorFlow headers.
 //

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Pooling over regions of images: the mean of samples of each bin."""
 
 import tensorflow as tf

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The attributes and shapes of RoiAlign and RoiAlignGrad. Shape functions, kernels and XLA
 // lowerings share these checks; see regions_checks.h.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Each step processes one pixel of every bin, times its weights. The weights have a closed form:
 // see MakeBinWeights in roi_align.h.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The maximum of a bin and its position, for each channel, for the loops of RunBest
 // (kernels/simd.h). Both stay in registers during the loop over the bin's pixels.
 

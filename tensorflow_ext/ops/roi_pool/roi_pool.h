@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Region-of-interest max pooling (R. Girshick, "Fast R-CNN", ICCV 2015, section 2.1), without
 // TensorFlow headers: the arithmetic of the bins, for host and device, and the loops that the
 // kernels run.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Pooling over regions of images: the maximum of each bin."""
 
 from typing import NamedTuple

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Checks of the arguments of RoiPool, RoiPoolGrad and RoiPoolGradGrad, in addition to those that
 // all ops over regions share (regions_checks.h). Each fills in its part of `dims`. `op` is the op's
 // name.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/gradient/define/definition_parts.h"

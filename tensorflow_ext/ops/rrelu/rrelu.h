@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The randomized leaky rectified linear unit (B. Xu et al., "Empirical Evaluation of Rectified
 // Activations in Convolutional Network", arXiv:1505.00853), for host, device and XLA: the
 // computation of an element's slope from a seed and the element's index, and the loops.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Checks that the shape functions, kernels and lowerings of Rrelu and RreluGrad share.
 
 #pragma once

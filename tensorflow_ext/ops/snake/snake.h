@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Snake, x + sin(f x)^2 / f, and its gradient, for host, device and XLA.
 //
 // sin(f x) / f is x sin(t) / t with t = f x. So nothing cancels where t is small, and f = 0 gives

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Sparsemax of the rows of a matrix, and its gradient, without TensorFlow headers (A. F. T. Martins
 // and R. F. Astudillo, "From Softmax to Sparsemax: A Sparse Model of Attention and Multi-Label
 // Classification", arXiv:1602.02068): the Euclidean projection of a row x onto the probability

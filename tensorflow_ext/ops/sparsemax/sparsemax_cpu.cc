@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The loops first find the largest element of each chunk of a row. Then they pass over the row
 // several times, but only over chunks that reach above the threshold. In a long row there are soon
 // few of these.

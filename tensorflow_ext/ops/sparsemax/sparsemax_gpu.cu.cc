@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include <cstdint>
 
 #include "tensorflow_ext/kernels/launch.cuh"

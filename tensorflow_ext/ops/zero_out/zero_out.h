@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Setting all elements except the first to zero, on the GPU. In every type, zero is zero bytes.
 
 #pragma once

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The ops of TensorFlow's guide "Create an op"."""
 
 from typing import NamedTuple

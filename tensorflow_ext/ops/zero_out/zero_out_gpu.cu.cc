@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // There is no kernel: CUDA's memset and copy run at the speed of memory.
 
 #include <cuda_runtime.h>

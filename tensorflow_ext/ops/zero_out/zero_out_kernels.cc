@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The kernels process bytes: an element is `kept` bytes, and zero is zero bytes in every type.
 
 #include <algorithm>

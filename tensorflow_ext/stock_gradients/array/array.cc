@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Ops that move, guard or select elements without computing on them.
 
 #include "absl/strings/str_cat.h"

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Ops that pack several tensors into one variant, an Optional or a composite tensor, and ops that
 // unpack it. The gradient of such a value has the same kind, with gradients in place of the
 // tensors.

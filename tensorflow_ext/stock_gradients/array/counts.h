@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Gradients that are divided by a number of elements.
 
 #pragma once

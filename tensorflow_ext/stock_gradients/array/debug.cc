@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Identities whose side effect applies to the value but not to the gradient.
 
 #include <vector>

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Ops that choose the best match and return its score.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"

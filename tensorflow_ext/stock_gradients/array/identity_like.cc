@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Ops whose gradient is the upstream gradient itself, as in Python. TensorFlow's client gradients
 // add an Identity: one for each read of a variable, which still runs when its gradient is fetched,
 // and one for each Identity that inlining a function leaves for its arguments and results. These

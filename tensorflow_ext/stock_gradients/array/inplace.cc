@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Ops that change rows of a tensor in its own memory. The result shares that memory, so the value
 // of the input x may be gone when a gradient runs. These gradients use only its shape.
 

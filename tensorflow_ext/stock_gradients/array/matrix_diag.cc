@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Diagonals of matrices. Part, Diag and SetDiag are linear, and the transpose of each consists of
 // the others. V1 has only the main diagonal. V2 takes bands `k`, aligned left. V3 takes the
 // alignment as an attribute. The padding value gets the gradient of the elements that it pads;

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Ops that flip, repeat, mirror or regroup elements. All are linear. The gradient of an op that
 // only moves elements moves them back.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Ops that pass no gradient on: their results are integers, strings, handles, or numbers that do
 // not depend on the inputs. Python marks them with ops.NotDifferentiable; a client fails on an op
 // that it does not know.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Parts of arrays: slices, padding, rows at indices, repetition. TensorFlow's client gradients drop
 // attributes, or fail for negative axes and for indices or axes other than int32.
 

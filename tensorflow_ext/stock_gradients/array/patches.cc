@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Patches cut out of images and volumes. A patch element is padding or a copy of an input element,
 // whose gradient is the sum over its copies. Cutting patches out of an image of element numbers,
 // which start at 1, shows the origin of each element; padding reads as number 0.

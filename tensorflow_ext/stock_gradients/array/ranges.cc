@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Arithmetic sequences, given by their ends. The number of elements is an integer and has no
 // gradient.
 

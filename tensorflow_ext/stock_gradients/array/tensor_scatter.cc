@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // TensorScatter*: a copy of a tensor with updates at indices. Updates outside of the tensor get
 // zeros if such indices are ignored (bad_indices_policy).
 

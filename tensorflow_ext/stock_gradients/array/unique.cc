@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Ops that select elements by comparing them with others. At x_i = x_j the number of results jumps
 // when the two become different, so there is no derivative. These gradients treat the selection as
 // a Gather: y_k = x_f(k), where f(k) is the first position of the value, which the ops select.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Ops that exchange tensors between devices, each of which runs the op. All are linear. The
 // gradient sends everything back to its origin, like TensorFlow's Python gradients (tpu_ops.py,
 // nccl_ops.py).

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Ops that call a function, or one of several. The gradient of a call is a call of the functions'
 // gradients (differentiate_function.h), with the same choice between them. Other ops that call a
 // function have no gradient: BatchFunction mixes the arguments of unrelated calls, and

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Gradients of ops that call functions, for the function runtime. The runtime names a function's
 // gradient, by a SymbolicGradient with the function as its attribute, so a definition can call it.
 // Clients have no such name; their gradients (control_flow.cc) build the gradient functions from

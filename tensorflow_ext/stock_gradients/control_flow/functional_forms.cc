@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // For is a While whose variables are the counter, its limit, its step, and the variables of For.
 // Its gradient is the gradient of this loop.
 

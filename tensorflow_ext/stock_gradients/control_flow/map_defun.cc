@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // MapDefun calls a function for each row of its arguments. Each call gets captured inputs whole.
 // The gradient maps the function's gradient (differentiate_function.h) over the rows of the
 // arguments and of the upstream gradients, and sums the results for captured inputs.

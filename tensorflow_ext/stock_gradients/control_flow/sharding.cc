@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Ops that specify how a tensor is distributed over devices. The value does not change; the
 // gradient must only be distributed like the input.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Branches of TensorFlow 1. Switch passes its input to one of two branches and a dead tensor to the
 // other, which makes everything that depends on it dead. Merge takes the live input. Each is the
 // adjoint of the other, as in TensorFlow's Python gradients (control_flow_grad.py).

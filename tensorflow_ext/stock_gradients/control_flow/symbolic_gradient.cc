@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // SymbolicGradient is the gradient of a function, or of an op, by its name, in the function runtime
 // and TensorFlow 1: it maps x and dy to dx. Its own gradient is that of a function that computes
 // the same (differentiate_function.h), so calls that are not inlined have a second order in

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The gradient of a loop is two loops. The first runs the loop again and keeps the loop variables
 // from before each iteration in lists. If the body would give other values in another run, as one
 // that draws random numbers, the loop itself keeps the variables and these values, and there is no

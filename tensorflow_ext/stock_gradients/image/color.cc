@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Colours, channels last: conversion between RGB and HSV, and adjustments.
 //
 // M and m are the greatest and the least of the channels r, g, b; C = M - m. In the circle r, g, b,

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Crops of images with bilinear sampling. Along each axis, sample k of K is at
 //
 //   start (n - 1) + k (end - start) (n - 1) / (K - 1)

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Images resized with interpolation. The ops are linear in the image, and TensorFlow has an op for
 // most transposes. Integer images have kernels, but no gradient. TensorFlow's client gradients fail
 // for types that the transpose has no kernel for.

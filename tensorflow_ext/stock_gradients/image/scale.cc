@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // ScaleAndTranslate samples images with a kernel K, y = R x S^T for each channel. On each axis,
 // output o depends on input i, with pixel centres at halves, by
 //

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Images moved by projective transforms t = (a0 a1 a2 b0 b1 b2 c0 c1). The pixel at (X, Y) is read
 // from the image at
 //

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Matrix decompositions; those into triangular factors are in triangular.cc. Factors that are not
 // unique (the phase of an eigenvector, the basis of a null space) have gradients for functions that
 // do not depend on the choice.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "tensorflow_ext/stock_gradients/linalg/degenerate.h"
 
 #include "tensorflow_ext/gradient/formula/formula_ops.h"

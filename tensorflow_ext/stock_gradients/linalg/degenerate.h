@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Gradients of decompositions where eigenvalues or singular values coincide. The gradient divides
 // by their differences. If a function of the factors is smooth there, it does not depend on the
 // basis of the common space, and the numerators are 0, too.

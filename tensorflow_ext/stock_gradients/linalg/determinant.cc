@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Determinants: d det A = tr(adj(A) dA), so dA = dy adj(A)^H. The adjugate adj(A) = det(A) A^-1 is
 // a polynomial of A's elements and also exists where A has no inverse (R. Horn and C. Johnson,
 // "Matrix Analysis", 0.8.10).

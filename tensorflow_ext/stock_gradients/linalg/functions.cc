@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Functions of matrices. The gradient of f at A is the adjoint of its Frechet derivative, dA =
 // L(A^H, dY), where L(A, E) is the derivative of f at A in the direction E, and
 //   f([A, E; 0, A]) = [f(A), L(A, E); 0, f(A)]

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "tensorflow_ext/stock_gradients/linalg/linalg.h"
 
 #include <cmath>

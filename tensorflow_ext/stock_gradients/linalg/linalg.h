@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Helpers for gradients of linear algebra. A matrix is the last two axes of a value; the others are
 // a batch. X^H is the conjugate transpose.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Inverses and linear systems. For Y = A^-1 B,
 //   dB = A^-H dY,  dA = -dB Y^H     (M. Giles, "Collected matrix derivative
 // results for forward and reverse mode algorithmic differentiation", 2008, 2.2.3), and the same

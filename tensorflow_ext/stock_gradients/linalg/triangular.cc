@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Decompositions into triangular factors.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"

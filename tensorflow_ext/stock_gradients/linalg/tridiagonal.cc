@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Tridiagonal matrices, given by superdiagonal, main diagonal and subdiagonal, each of length M.
 // The superdiagonal's last and the subdiagonal's first element do not count.
 //   (T x)_i = super_i x_{i+1} + main_i x_i + sub_i x_{i-1}

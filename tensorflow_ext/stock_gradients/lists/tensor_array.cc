@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Arrays of tensors behind a handle, which is a resource or, before version 3, a string. The
 // gradient of an array is another array, which TensorArrayGrad creates or, if it exists under the
 // same `source`, finds. Reading an element adds to the gradient's array; writing an element reads

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Gradients of TensorArray accesses for the function runtime; see tensor_array.cc for what they do.
 // A definition sees only its op, so all gradients of an array have one source. Two independent
 // gradients in one step would add to the same array; its kernels then report that an element was

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Lists of tensors, held in a variant. The gradient of a list is a list of the same length, and
 // each definition is the adjoint of how its op moves elements. An element that is missing from a
 // gradient's list counts as zeros.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Maps from tensors to tensors, held in a variant. The gradient of a map is a map from the same
 // keys to the gradients of their values; a missing key counts as zeros. A key only selects a value
 // and has no gradient.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Arithmetic of operands that broadcast. TensorFlow's client gradients are right, but sum and
 // reshape even if shape inference knows that the operands have the same shape. Like them, these
 // accept integers too.

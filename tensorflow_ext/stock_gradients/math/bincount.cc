@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Sums of weights in the bins that their values name, for each row of values. A weight gets the
 // gradient of its bin. No weights count as ones; the op then takes an empty tensor. With
 // binary_output the weights do not matter.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Complex numbers and their parts. TensorFlow's client gradients omit the type of the parts, so
 // those for complex128 fail. The types of a number and of its parts are separate attributes and may
 // differ in precision.

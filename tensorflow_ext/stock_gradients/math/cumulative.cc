@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Gradients of cumulative sums, products and log-sum-exps.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Sums of products over labelled axes. C = einsum("a,b->c", A, B) is linear in each operand: dA =
 // einsum("c,b->a", dC, conj B), and the same for B.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Elementary functions. For a holomorphic y = f(x) the gradient is dy conj(f'(x)). TensorFlow's
 // function gradients do not conjugate, and those of Acosh and Asinh multiply where they must
 // divide. Its client gradients of unary functions are right except for Acos and Atan, but have more

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The incomplete gamma and beta functions, to any order in all of their arguments. The derivatives
 // for x are the densities of the gamma and the beta distribution. The derivatives for the
 // parameters have no closed form. They are integrals, computed by a quadrature of fixed size that

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Gradients of rounding, division, complex numbers, products and norms, and of ops that are
 // themselves gradients of elementwise functions.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Gradients of samples with respect to the parameters of their distribution, by implicit
 // reparameterization: dz/dtheta = -(dF/dtheta) / (dF/dz), where F is the distribution function
 // (Figurnov, Mohamed and Mnih, 2018, arXiv:1805.08498).

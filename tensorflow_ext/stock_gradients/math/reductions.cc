@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Sums, means, products and extrema. TensorFlow's client gradients need int32 axes.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Gradients of reductions over segments: row i of the data belongs to segment ids[i], and its
 // gradient comes from row ids[i] of the result. Also gradients of ops that partition rows into
 // several tensors, and stitch them into one.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Gradients of special functions. DLMF is the NIST Digital Library of Mathematical Functions,
 // https://dlmf.nist.gov.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The gradient op of an activation is linear in dy, so its gradient for dy is the op itself. For
 // the features it is f''(x) dy dd, with the upstream gradient dd.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // A convolution y = f * x is linear in the image x and in the filter f. Its two gradients are
 // linear as well, and adjoints of each other. Each of the three ops is the gradient of the other
 // two, with the upstream gradient in place of the differentiated input.

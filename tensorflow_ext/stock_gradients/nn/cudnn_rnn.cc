@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Recurrent layers of cuDNN. Their gradient op takes all inputs and outputs of the forward op; it
 // has no gradient itself.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Grayscale dilation, y = max over the filter of x + f. The gradient goes to the elements that
 // attain the maximum. The ops that compute it are linear in their upstream gradient, and their
 // gradients are the upstream gradients at the argmax, which counts as constant.

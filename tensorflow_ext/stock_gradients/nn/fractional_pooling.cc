@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Pooling over cells of random sizes (Graham, "Fractional max-pooling", 2014). Cell r covers the
 // rows sequence[r] to sequence[r + 1] - 1, and the next row too if cells overlap; the same holds
 // for columns. The gradient ops are linear in their upstream gradient, and their gradients pool

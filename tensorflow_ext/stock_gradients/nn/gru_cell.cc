@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // A gated recurrent unit cell (Cho et al., "Learning phrase representations using RNN
 // encoder-decoder", 2014), as in TensorFlow's kernel:
 //

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Local response normalization (Krizhevsky et al., 2012, section 3.3) over the channels: y = x
 // s^-beta with s = bias + alpha W(x^2), where W sums the channels at most depth_radius away. W is
 // symmetric, so

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Losses whose kernels also compute the gradient for the logits. The gradient of the loss scales
 // it, for each example.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The gradient of a layer of LSTM cells.
 
 #include <vector>

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // One step of a long short-term memory cell, and TensorFlow's op for its gradient for cs and h.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The gradient of the gradient of a layer of LSTM cells. BlockLSTMGrad runs a linear recurrence
 // from the last step to the first, with the coefficients i, f, o, ci, co and w. No other op runs
 // one, so its own gradient uses it for its recurrences.

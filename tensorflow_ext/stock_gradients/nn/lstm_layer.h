@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // A layer of LSTM cells over a whole sequence, [steps, batch, cells]. Only the first seq_len_max
 // steps run; the kernels leave the other steps unset.
 //

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Batch normalization: y = scale xh + offset for each channel, with
 //   xh = (x - mean) r,  r = 1 / sqrt(variance + epsilon).
 // In training, mean and variance are those of x over all axes but the channel.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Pooling is linear: an average always, a maximum once its argmax is known. The gradient of its
 // gradient is the same pooling of the upstream gradient. The images that only determine the argmax
 // have no gradient.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Rounding has a derivative of zero almost everywhere. Quantization-aware training uses the
 // straight-through estimate instead: the gradient passes where the input is within the range, and
 // elsewhere goes to the bound that clips it (Krishnamoorthi, "Quantizing deep convolutional

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Helpers for gradients of recurrent cells. The cells are those of TensorFlow's kernels, for a
 // batch at one step, [batch, cells], or at all steps at once, [steps, batch, cells].
 

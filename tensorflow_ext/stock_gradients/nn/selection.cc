@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Ops that select or pool elements along an axis by their order.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"

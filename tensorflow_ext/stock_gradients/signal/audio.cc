@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Gradients of audio features for the sound. They compute intermediate values of the kernels
 // (tensorflow/core/kernels/spectrogram.cc, mfcc*.cc) again.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Gradients of Fourier transforms. A transform is linear, so its gradient is
 // its adjoint, which is the inverse transform up to scale. Real transforms keep
 // half of a Hermitian spectrum: frequency k of the last axis stands for k and

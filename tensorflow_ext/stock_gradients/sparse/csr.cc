@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // CSR sparse matrices in variants, single or in a batch. The gradient of such a matrix is a CSR
 // matrix too, with elements only in the matrix's pattern, that is, where it has elements; elsewhere
 // the gradient is 0.

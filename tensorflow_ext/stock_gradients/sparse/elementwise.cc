@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Elementwise ops of sparse tensors with each other and with dense tensors, and the conversion of a
 // sparse tensor to a dense one.
 

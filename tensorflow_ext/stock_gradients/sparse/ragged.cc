@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Ragged tensors: nested splits and the dense values of the innermost rows. Of a gradient that is
 // encoded as variants, only the values count.
 

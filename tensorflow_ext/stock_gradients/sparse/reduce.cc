@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Reductions of a sparse tensor over axes, to a dense or to a sparse one.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"

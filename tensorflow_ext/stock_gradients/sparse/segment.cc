@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Reductions of gathered rows over segments, and the gradients of their gradients. The attribute
 // sparse_gradient, which requests IndexedSlices in Python, has no effect: a client's gradients are
 // tensors.

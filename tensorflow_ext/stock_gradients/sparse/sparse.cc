@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #include "tensorflow_ext/stock_gradients/sparse/sparse.h"
 
 namespace tensorflow_ext {

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Helpers for gradients of sparse ops. A sparse tensor is (indices [n, rank], values [n], shape
 // [rank]) in row-major order. Indices and shape are int64.
 

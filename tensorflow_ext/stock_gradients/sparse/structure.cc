@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Ops that move, select, fill in or multiply the values of sparse tensors.
 
 #include <algorithm>

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // XLA's convolution with strides, dilations, groups and axes in any order,
 // https://openxla.org/xla/operation_semantics#convwithgeneralpadding_convolution. It is bilinear,
 // and each gradient is again a convolution. The formulas use one order of the axes: batch N, space,

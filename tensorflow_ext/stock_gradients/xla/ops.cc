@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Ops that wrap operations of XLA, https://openxla.org/xla/operation_semantics, and whose meaning
 // depends only on attributes and inputs (not on a function).
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Reads files of cases; tests/clients/cases.md describes the format."""
 
 import copy

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A case of the table that every client runs, and its numbers.
 
 tests/clients/cases.md describes the table; case_files.py reads it.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Judges a client's results for a case.
 
 In double, gradients are compared with central differences, computed in eager mode; in the other

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Clients in other languages, with the interface of those in clients.py."""
 
 from collections.abc import Sequence

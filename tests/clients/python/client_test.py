@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Every case of every op in every client."""
 
 import os

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Python's ways to an op's gradient, each as one function.
 
 All take the same problem and return the same results, as NumPy arrays:

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The client EagerC: eager ops of the C API with the tapes of this library, op by op."""
 
 import pathlib

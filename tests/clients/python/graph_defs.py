@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A case as a GraphDef, built without TensorFlow's checks.
 
 The client that imports it must meet the errors of shape functions.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Judges every client, case by case.
 
     python judge.py [--client=NAME] [--case=TEXT] [--type=TYPE] [--quick] [--tsv]

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The facts that modules of ops have for tests, without TensorFlow: for programs that have none, or
 that must not load the library.
 

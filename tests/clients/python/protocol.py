@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The judge's side of the protocol that tests/clients/README.md describes.
 
 It does not import TensorFlow's Python package.

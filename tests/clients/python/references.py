@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The references that clients are compared with: numbers and results in eager mode."""
 
 import dataclasses

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Sampling, because all combinations for each case take too long for every change.
 
 The choice depends on the case's name, so it is the same in every run; that of second orders also

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The cases of elementwise ops that have none in a file: of every shape that such an op must take
 and refuse, with the results of the reference in the op's module."""
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The random numbers of Rrelu, in NumPy."""
 
 import numpy as np

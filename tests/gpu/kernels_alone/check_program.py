@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A program that runs checks on a GPU: its options and its output."""
 
 import argparse

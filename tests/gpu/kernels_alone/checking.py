@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Parts of checks: values for kernels, and comparisons."""
 
 import pathlib

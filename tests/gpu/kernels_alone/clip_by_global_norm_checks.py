@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """ClipByGlobalNorm's kernels against NumPy in float64 (and beyond its range)."""
 
 import ctypes

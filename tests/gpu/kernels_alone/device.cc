@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // CUDA's runtime as plain C, limited to what device.py needs. Functions return a cudaError_t as an
 // int, 0 for success. Streams and events are a cudaStream_t and a cudaEvent_t.
 

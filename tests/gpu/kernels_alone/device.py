@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Device memory, streams, events and launches through ctypes (device.cc, launchers.h)."""
 
 import contextlib

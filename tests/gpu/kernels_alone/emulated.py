@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The checks on the emulator, which replaces the GPU."""
 
 import pathlib

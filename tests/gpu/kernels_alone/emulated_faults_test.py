@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The checks fail on the emulator if something is wrong."""
 
 import ctypes

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The kernels on the emulator, built with AddressSanitizer and UBSan.
 
 They find what memcheck finds on a GPU, especially reads outside a buffer, and more: overflows,

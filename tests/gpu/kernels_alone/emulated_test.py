@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The kernels pass their checks on the emulator, and the checks skip no kernel."""
 
 import ctypes

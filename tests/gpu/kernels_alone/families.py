@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The kernels' families: each module *_checks.py of this folder is one.
 
 It has

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Launches the kernel NAME of emulator/faulty_kernels.cu.cc, from LIBRARY.
 
 python3 faulty_kernels.py LIBRARY NAME

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The launchers of kernels that are neither elementwise nor broadcasting.
 
 #include "tests/gpu/kernels_alone/launchers.h"

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 #pragma once
 
 // Exports a function's address as Kernel_<name>. Python calls it with its C++ arguments

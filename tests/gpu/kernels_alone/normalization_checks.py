@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The kernels of LayerNorm and RmsNorm against NumPy in float64.
 
 LayerNorm is centered. RmsNorm has no mean and no offset; both are None.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The kernels' numeric types, as NumPy sees them.
 
 bfloat16 is implemented here, so NumPy is the only requirement.

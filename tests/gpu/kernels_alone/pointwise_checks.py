@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Elementwise and broadcasting kernels and ZeroOut against their references: shapes,
 alignments, types, special values."""
 

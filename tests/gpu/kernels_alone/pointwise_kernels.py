@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The elementwise and broadcasting kernels: how to launch them (pointwise_launchers.cc),
 and their results in NumPy and float64.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The launchers of elementwise and broadcasting kernels by the op's name, and those of ZeroOut.
 // They return kUnknown without a launch if there is no such op or the shapes do not broadcast.
 

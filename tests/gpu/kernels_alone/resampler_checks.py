@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Resampler's kernels against NumPy in float64."""
 
 import ctypes

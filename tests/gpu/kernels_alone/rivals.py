@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """PyTorch's counterparts of kernels, on tensors of the same sizes.
 
 `run.py --pytorch` times them in the same rounds. If PyTorch has no single kernel for an op, it is

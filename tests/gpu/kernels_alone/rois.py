@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Regions for the checks and times of ops over regions."""
 
 import dataclasses

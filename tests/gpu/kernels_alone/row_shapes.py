@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Matrices for kernels that work on rows (tensorflow_ext/kernels/rows_gpu.cuh)."""
 
 import dataclasses

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Launches of the kernels: rows of the table of times, and checks for every launch."""
 
 import dataclasses

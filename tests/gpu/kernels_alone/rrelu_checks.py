@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Rrelu's kernel against NumPy, to the last bit."""
 
 import functools

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Runs the kernels alone on a GPU: checks them, then times them.
 
     python3 run.py                               everything

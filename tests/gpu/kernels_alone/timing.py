@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Times every kernel against a copy within the device, as a Markdown table.
 
 A kernel with little arithmetic cannot be faster than memory, so its bytes per second are compared

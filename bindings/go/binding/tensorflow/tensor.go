@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 package tensorflow
 
 // #include "tensorflow/c/c_api.h"

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 // Command fine_tune trains a SavedModel further, such as one that Keras exported. It trains the
 // signature "train" if there is one, and otherwise "serving_default".
 //

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 // Command first_gradient prints mish(x) and its gradient.
 package main
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 // Command train_digits trains the network of examples/digits/network.py from Go.
 //
 //	train_digits LIBRARY FOLDER

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 // Command train_embedding trains an embedding table and a head lazily: a step changes only the rows
 // that it gathers.
 //

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 // Use_wrappers prints what the functions beside the typed ops give: NAME NUMBER... for gradients, with
 // "none" for one that is not there; NAME! MESSAGE for an error. tests/wrappers checks them.
 //
@@ -82,7 +80,7 @@ func gradients() {
 		names = append(names, name)
 		found[name] = gradients
 	}
-	add("several", tfext.Gradients(scope, list(product), list(x, w)))
+	add("several", tfext.Gradients(scope, list(product), list(x, w, x)))
 	add("unconnected", tfext.Gradients(scope, list(square), list(w, x, unread)))
 	add("all_unconnected", tfext.Gradients(scope, list(square), list(w, unread)))
 	add("y_itself", tfext.Gradients(scope, list(square), list(square)))
@@ -121,6 +119,8 @@ func training() {
 	sgd := train.NewSGD()
 	_, err = train.Minimize(graph, loss, variables.Handles[:1], train.SGD{})
 	printError("not_made", err)
+	_, err = train.Minimize(graph, loss, []tf.Output{variables.Handles[0], variables.Handles[0]}, sgd)
+	printError("same_variable", err)
 	sgd.LearningRate = train.NewCosineDecay(math.NaN(), 1)
 	_, err = train.Minimize(graph, loss, variables.Handles[:1], sgd)
 	printError("not_finite", err)
@@ -161,4 +161,8 @@ func errors() {
 		log.Fatal("expected a gradient that is not there")
 	}
 	printError("no_x", scope.Err())
+	scope = op.NewScope()
+	x = op.Const(scope, 1.0)
+	tfext.Gradients(scope, []tf.Output{x}, []tf.Output{x}, x, x)
+	printError("upstream_number", scope.Err())
 }

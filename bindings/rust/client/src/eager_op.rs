@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 //! Runs an op in eager mode and differentiates it with gradient tapes.
 
 use std::ffi::CString;

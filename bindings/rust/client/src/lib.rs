@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 //! Modules that the programs of this package share.
 
 pub mod eager_op;

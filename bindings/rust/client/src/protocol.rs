@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 //! Reads requests and writes answers; tests/clients/README.md describes the protocol.
 
 use std::io::{self, ErrorKind, Read, Write};

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 //! Conversions between the protocol's values and the crate's tensors.
 //!
 //! The crate has no tensor whose type is known only at run time: every T has its own `Tensor<T>`.

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 //! Says whether TensorFlow has an op of this library, which it loads.
 
 use std::ffi::{CStr, CString};

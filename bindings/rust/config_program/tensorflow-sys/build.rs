@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 fn main() {
     panic!("the build script runs, which the configuration is to stand in for");
 }

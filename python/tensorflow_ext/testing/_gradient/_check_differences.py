@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Compares gradients with difference quotients, source by source."""
 
 import dataclasses

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Distances between tensors, and derivatives by central differences.
 
 This module needs only NumPy. A process without TensorFlow's Python package, or without

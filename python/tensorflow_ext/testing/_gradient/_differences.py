@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Derivatives by difference quotients, with estimates of their errors.
 
 All numbers are real: a complex number counts as two real ones (real_view).

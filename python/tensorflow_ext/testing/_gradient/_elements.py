@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Compares a gradient with slopes, element by element or along directions."""
 
 import dataclasses

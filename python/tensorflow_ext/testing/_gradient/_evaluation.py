@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Evaluates a function at many points, in the widest type that it takes."""
 
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Represents any function, and its gradient, as a function of a list of tensors."""
 
 import dataclasses

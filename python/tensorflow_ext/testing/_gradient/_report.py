@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The report of a gradient check."""
 
 import dataclasses

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Other ways to compute a gradient, which must agree with the tape in eager mode."""
 
 import logging

@@ -1,2 +1,1 @@
-# SPDX-License-Identifier: Apache-2.0
 """check_op: checks an op in every client, type and mode."""

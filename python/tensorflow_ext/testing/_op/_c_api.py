@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Graphs of TensorFlow's C API through ctypes.
 
 This module needs no package of TensorFlow, so that the tests of clients in C use it without one.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Differentiates an op as a C program does: TF_AddGradients, called through ctypes.
 
 The graph goes to C and back as a GraphDef. Python then runs the nodes that C added.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Calls and differentiates an op with given attributes, and compares the results."""
 
 import dataclasses

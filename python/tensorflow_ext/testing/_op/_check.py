@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """check_op and check_library."""
 
 import dataclasses

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Compares an op and its gradient in tf.function, XLA, C and tf.vectorized_map with eager
 mode.
 """

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The command `check` of `python -m tensorflow_ext`."""
 
 import argparse

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Checks of an op's registrations: names, documentation, kernels."""
 
 import itertools

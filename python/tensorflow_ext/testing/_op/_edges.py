@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Checks of an op with empty tensors and with invalid inputs."""
 
 import contextlib

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Checks of an op's gradient: each input has one or is declared to have none; it is the
 derivative, up to second order; it is the same in all types.
 """

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Inputs for an op: given ones converted to the types of a variant, or found by trying."""
 
 import itertools

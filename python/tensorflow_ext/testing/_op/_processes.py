@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Checks ops in separate processes, which an op may crash.
 
 A process that has imported everything is forked for each op. This takes a fraction of a

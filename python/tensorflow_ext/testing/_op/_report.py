@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The report of the checks of an op, or of a library of ops."""
 
 import dataclasses

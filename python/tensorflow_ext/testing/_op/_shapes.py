@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Checks of an op's shape function: it exists, handles any shape, and agrees with the
 kernel.
 """

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """An op under check, with its attributes, inputs and results."""
 
 import dataclasses

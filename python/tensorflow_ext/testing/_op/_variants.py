@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Combinations of the values that an OpDef admits for an op's attributes."""
 
 import dataclasses

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Checks one op in the current process."""
 
 import dataclasses

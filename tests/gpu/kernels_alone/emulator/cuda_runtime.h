@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Replaces CUDA's cuda_runtime.h. It has only what the kernels and device_cuda.cc use, with the
 // names, the values and the meaning of the CUDA C++ Programming Guide and the CUDA Runtime API. The
 // device's memory is host memory.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """CUDA sources as C++ for the emulator."""
 
 def _emulated_sources_impl(ctx):

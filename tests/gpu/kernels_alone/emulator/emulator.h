@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Runs the kernels' own sources on the host, one block after the other. A warp of the block runs
 // until all its threads wait for the block or end, and a thread of the warp until it waits or ends;
 // then the next one runs. So each memory access is complete and happens in a known order.

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // Kernels with faults that the emulator must find. A test that reports no other kernel must report
 // these.
 

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // A thread of a block is a fiber: it has its own stack, to which its host thread switches. At every
 // barrier a block switches as often as it has threads. swapcontext would make a system call each
 // time, for the signal mask. longjmp does not support another stack, and AddressSanitizer then

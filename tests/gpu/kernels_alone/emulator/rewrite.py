@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Turns a CUDA source into C++ for the emulator.
 
     python3 rewrite.py tensorflow_ext/ops/resampler/resampler_gpu.cu.cc resampler_gpu.cc

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-//
 // The CUDA runtime's functions on the host.
 
 #include <cuda_runtime.h>

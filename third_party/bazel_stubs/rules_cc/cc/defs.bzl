@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The C++ rules, native in Bazel 4."""
 
 cc_binary = native.cc_binary

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The Java rules, native in Bazel 4."""
 
 java_binary = native.java_binary

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 package op
 
 import tf "github.com/wamuir/graft/tensorflow"

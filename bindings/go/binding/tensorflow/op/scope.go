@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
-
 // Package op adds operations to a graph: see package tensorflow.
 package op
 

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 //! A client in Rust: answers the requests of the judge with the crate
 //! `tensorflow`. tests/clients/README.md describes the protocol.
 

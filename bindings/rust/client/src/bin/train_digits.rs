@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 //! Trains the network of examples/digits in Rust. A scope builds the graph, and `minimize`
 //! adds the gradients and updates. The initial values are those of Keras. Python prepares the
 //! data; none of its gradients are used.

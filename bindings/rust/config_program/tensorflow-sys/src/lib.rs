@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 //! The functions of TensorFlow's C API that the program calls.
 
 use std::ffi::{c_char, c_int, c_void};

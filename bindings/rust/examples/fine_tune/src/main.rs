@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 //! Trains a SavedModel further: a classifier whose signature "train", or "serving_default" if
 //! there is none, has one float input and returns logits.
 //!

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 //! An op of tensorflow_ext and its gradients; docs/rust.md explains it.
 
 mod tensorflow_ext;

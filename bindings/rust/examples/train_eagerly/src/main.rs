@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 //! Trains a network on handwritten digits in eager mode, and prints the loss of each step.
 //!
 //!   zcat examples/digits.csv.gz | train_eagerly

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 //! What the programs share: the modules that `python -m tensorflow_ext wrappers --rust` writes.
 
 /// `python -m tensorflow_ext wrappers --rust --write src/tensorflow_ext.rs`

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 //! Prints what tapes give: NAME NUMBER... for tensors, NAME! MESSAGE for an error. tests/tape
 //! checks them. TENSORFLOW_EXT_LIBRARY is the path of libtensorflow_ext.so.
 

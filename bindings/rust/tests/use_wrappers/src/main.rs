@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 //! Prints what the functions beside the typed ops give: NAME NUMBER... for tensors, with "none" for
 //! a gradient that is not there; NAME! MESSAGE for an error. tests/wrappers checks them.
 //!
@@ -94,7 +93,7 @@ fn gradients() -> Result<()> {
     };
     let upstreams = &[w.clone(), x.clone()];
     let (of_w, of_x) = (&[w.clone()][..], &[x.clone()][..]);
-    add("several", products, &[&x, &w], None)?;
+    add("several", products, &[&x, &w, &x], None)?;
     add("unconnected", squares, &[&w, &x, &unread], None)?;
     add("all_unconnected", squares, &[&w, &unread], None)?;
     add("y_itself", squares, &[&square], None)?;

@@ -52,7 +52,7 @@ def python(exported: pathlib.Path) -> tuple[list[float], list[np.ndarray]]:
 
 
 # They load the model in one call, and save it into any folder.
-_ONE_CALL = ("C++", "Go")
+_ONE_CALL = ("C++", "Go", "Java", "Rust")
 
 
 @pytest.mark.parametrize("language", fine_tune.PROGRAMS)

@@ -1,4 +1,4 @@
-//! What the programs share: the modules that `python -m tensorflow_ext wrappers --rust` writes.
+//! The modules that `python -m tensorflow_ext wrappers --rust` writes, for all programs here.
 
 /// `python -m tensorflow_ext wrappers --rust --write src/tensorflow_ext.rs`
 pub mod tensorflow_ext;

@@ -63,8 +63,9 @@ struct Initial {
   Expr TruncatedNormal(double mean, double stddev) const {
     return Draw("StatelessTruncatedNormalV2", shape) * stddev + mean;
   }
-  Expr Uniform(double from, double to) const {
-    return Draw("StatelessRandomUniformV2", shape) * (to - from) + from;
+  // Keras rounds the bounds to float, whatever the type.
+  Expr Uniform(float from, float to) const {
+    return Draw("StatelessRandomUniformV2", shape) * (double{to} - double{from}) + double{from};
   }
 
   // The product of the sizes of axes, which may count from the end.

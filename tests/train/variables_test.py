@@ -90,7 +90,7 @@ def test_initial_values_equal_those_of_keras(
     graph.run([], {}, targets=targets)
     found = read_by_saver(graph, handles, tmp_path)
     for name, initializer in made.items():
-        for dtype, tolerance in (("float32", 1e-6), ("float64", 1e-6)):
+        for dtype, tolerance in (("float32", 1e-6), ("float64", 1e-14)):
             np.testing.assert_allclose(
                 found[f"{name.replace(' ', '_')}/{dtype}"],
                 initializer(shape, dtype=dtype),

@@ -97,7 +97,7 @@ absl::StatusOr<Saver> MakeSaver(const Graph& graph, const std::vector<OutputTens
     const bool has_empty_part = absl::c_linear_search(parts, "");
     if (has_empty_part || !different.insert(name).second) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "names: '", name, "' cannot name a variable of a checkpoint, or is there twice"));
+          "names: '", name, "' cannot name a variable of a checkpoint, or is listed twice"));
     }
   }
   NewNodes nodes(graph);
@@ -129,8 +129,8 @@ absl::StatusOr<Saver> MakeSaver(const Graph& graph, const std::vector<OutputTens
     NodeDef* const value = nodes.Add(scoped("value"), "ReadVariableOp", {all[k].handle->name()});
     NewNodes::Set(value, "dtype", types[k]);
     save->add_input(value->name());
-    NodeDef* const checked =
-        nodes.Add(scoped("checked"), "EnsureShape", {absl::StrCat(read->name(), ":", k)});
+    NodeDef* const checked = nodes.Add(scoped("checked/" + names[k]), "EnsureShape",
+                                       {absl::StrCat(read->name(), ":", k)});
     NewNodes::Set(checked, "T", types[k]);
     NewNodes::Set(checked, "shape", all[k].shape);
     NodeDef* const assign =

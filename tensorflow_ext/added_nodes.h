@@ -22,6 +22,7 @@
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow/core/graph/tensor_id.h"
+#include "tensorflow/core/platform/statusor.h"
 #include "tensorflow/core/public/session.h"
 
 namespace tensorflow_ext {

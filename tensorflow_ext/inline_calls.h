@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ inline absl::Status InlineCalls(const tensorflow::Scope& scope,
   TF_RETURN_IF_ERROR(scope.status());
   const std::string bytes = added_nodes_internal::Serialized(scope);
   TF_ASSIGN_OR_RETURN(const auto names_of_outputs, added_nodes_internal::Names(scope, outputs));
+  if (std::count(names_of_outputs.begin(), names_of_outputs.end(), "") != 0) {
+    return absl::InvalidArgumentError(
+        "InlineCalls: outputs: expected tensors, got an Output() that was never assigned");
+  }
   const std::string lines = absl::StrJoin(names_of_outputs, "\n");
   const c_objects_internal::Buffer nodes, names;
   const c_objects_internal::Status status;

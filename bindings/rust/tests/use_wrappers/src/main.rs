@@ -13,8 +13,8 @@ use std::slice;
 
 use tensorflow::train::{AdadeltaOptimizer, GradientDescentOptimizer, Optimizer};
 use tensorflow::{
-    DataType, Graph, Operation, Output, Result, Scope, Session, SessionOptions, SessionRunArgs, Shape,
-    Tensor, Variable, ops,
+    DataType, Graph, Operation, Output, Result, Scope, Session, SessionOptions, SessionRunArgs,
+    Shape, Tensor, Variable, ops,
 };
 
 fn main() -> Result<()> {

@@ -58,7 +58,7 @@ struct TrainingStep {
 };
 
 // Adds the updates of variables by given gradients to the graph of `scope`. `gradients`: a gradient
-// for each variable, of its type and shape; NoGradient() for one that stays as it is.
+// for each variable, of its type and shape; Output() for one that stays as it is.
 // TfExt_ApplyGradients of train/train.h says more, and lists the errors. An error leaves `training`
 // unchanged.
 inline absl::Status ApplyGradients(const tensorflow::Scope& scope,

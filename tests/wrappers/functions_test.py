@@ -56,6 +56,9 @@ _ERRORS = {
             "TfExt>WithUpstream: upstream has shape []; expected the shape of y, [3]"
         ),
         "upstream_number": "gradients: expected an upstream gradient for each y: 1, got 0",
+        "missing_x": "gradients: xs: 'Const:1' is no tensor of this graph",
+        "other_loss": "minimize: loss: 'Add:0' is no tensor of this graph",
+        "other_saver": "add_saver: variables: 'x:0' is no tensor of this graph",
         "descent": "minimize: the loss depends on none of the 1 variables",
         "adadelta": "minimize: the loss depends on none of the 1 variables",
         **_TRAINING_ERRORS,

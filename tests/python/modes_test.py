@@ -5,7 +5,8 @@ import functools
 import numpy as np
 import pytest
 import tensorflow as tf
-from comparisons import Comparison, Function, every_op, upstream_of
+from commit_sampling import share_of_commit
+from comparisons import COMPARISONS, Comparison, Function, every_op, upstream_of
 from gradient_modes import compiled, gradients
 
 import tensorflow_ext as tfe
@@ -117,14 +118,16 @@ def test_tf_function_of_unknown_shapes(op: Comparison) -> None:
     _assert_same(differentiate(*inputs), _gradients(op.function, inputs))
 
 
-@every_op
+@pytest.mark.parametrize("op", share_of_commit("compiled", COMPARISONS, 3), ids=lambda op: op.name)
 def test_jit_compile(op: Comparison) -> None:
+    """tests/clients/python compiles every op in every commit."""
+
+    def run(*inputs: tf.Tensor) -> Gradients:
+        of = op.function, list(inputs)
+        return [*_gradients(*of), *_second(*of)]
+
     inputs = op.tensors()
-    expected = _gradients(op.function, inputs)
-    first = compiled(lambda *xs: _gradients(op.function, list(xs)))
-    _assert_same(first(*inputs), expected)
-    second = compiled(lambda *xs: _second(op.function, list(xs)))
-    _assert_same(second(*inputs), _second(op.function, inputs))
+    _assert_same(compiled(run)(*inputs), run(*inputs))
 
 
 @every_op

@@ -7,9 +7,11 @@ import comparisons
 import numpy as np
 import pytest
 import tensorflow as tf
+from commit_sampling import share_of_commit
 
 from tensorflow_ext.testing import check_gradient
 
+_TESTED = ("tensorflow_ext/testing/_gradient/",)
 _RNG = np.random.default_rng(11)
 
 
@@ -121,7 +123,9 @@ _SURROGATE = (
 )
 
 
-@pytest.mark.parametrize("comparison", comparisons.COMPARISONS, ids=lambda c: c.name)
+@pytest.mark.parametrize(
+    "comparison", share_of_commit("own", comparisons.COMPARISONS, 3, *_TESTED), ids=lambda c: c.name
+)
 def test_own_op(comparison: comparisons.Comparison) -> None:
     report = check_gradient(
         comparison.function,
@@ -137,7 +141,7 @@ def test_own_op(comparison: comparisons.Comparison) -> None:
     assert report.passed, report
 
 
-@pytest.mark.parametrize("name", _FUNCTIONS)
+@pytest.mark.parametrize("name", share_of_commit("right", [*_FUNCTIONS], 4, *_TESTED))
 def test_right_gradient_passes(name: str) -> None:
     function, inputs = _FUNCTIONS[name]
     report = check_gradient(function, inputs, raise_error=False)

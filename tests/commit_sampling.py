@@ -8,10 +8,11 @@ skipped.
 
 import os
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
+Test = Callable[..., None]
 
 
 def turn(name: str, of: Sequence[T]) -> tuple[T, ...]:
@@ -26,24 +27,28 @@ def is_turn(name: str, one_in: int) -> bool:
     return 0 in turn(name, range(one_in))
 
 
-def turn_of_commit(name: str, of: Sequence[T]) -> tuple[T, ...]:
-    """As `turn`, but each commit chooses another."""
-    return turn(name + os.environ.get("COMMIT", ""), of)
-
-
-def is_turn_of_commit(name: str, one_in: int) -> bool:
-    """As `is_turn`, but each commit chooses others."""
-    return 0 in turn_of_commit(name, range(one_in))
-
-
 def is_changed(*parts: str) -> bool:
     """True if the commit, or a change since, is in a file whose path contains one of `parts`."""
     changed = os.environ.get("CHANGED", "").split()
     return any(part in path for path in changed for part in parts)
 
 
-def share_of_commit(name: str, of: Sequence[T], one_in: int, *files: str) -> list[T]:
-    """One of so many shares; all of them if `files` are changed (see is_changed)."""
-    if is_changed(*files):
-        return [*of]
-    return [x for first in turn_of_commit(name, range(one_in)) for x in of[first::one_in]]
+def turn_of_commit(name: str, of: Sequence[T], *parts: str) -> tuple[T, ...]:
+    """As `turn`, but each commit chooses another; all of them if `is_changed(*parts)`."""
+    return tuple(of) if is_changed(*parts) else turn(name + os.environ.get("COMMIT", ""), of)
+
+
+def is_turn_of_commit(name: str, one_in: int, *parts: str) -> bool:
+    """True in one commit of about that many, and if `is_changed(*parts)`."""
+    return 0 in turn_of_commit(name, range(one_in), *parts)
+
+
+def by_turns(one_in: int, *parts: str) -> Callable[[Test], Test | None]:
+    """Decorates a test that runs if `is_turn_of_commit`."""
+    return lambda test: test if is_turn_of_commit(test.__name__, one_in, *parts) else None
+
+
+def share_of_commit(name: str, of: Sequence[T], one_in: int, *parts: str) -> list[T]:
+    """One of that many shares; all of them if `is_changed(*parts)`."""
+    shares = turn_of_commit(name, range(one_in), *parts)
+    return [x for first in shares for x in of[first::one_in]]

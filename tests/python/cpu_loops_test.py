@@ -243,7 +243,11 @@ _DIGEST = """
 
 
 def test_bits_depend_on_neither_threads_nor_instruction_set() -> None:
-    ways = [("avx512", 1), ("avx512", 2), ("avx512", 7), ("avx2", 3), ("baseline", 2)]
+    ways = [
+        ("avx512", 1),
+        *turn_of_commit("threads", [("avx512", 2), ("avx512", 7)], "_cpu."),
+        *turn_of_commit("instruction set", [("avx2", 3), ("baseline", 2)], "_cpu."),
+    ]
     digests = {processes.run(_DIGEST, isa, str(threads)) for isa, threads in ways}
     assert len(digests) == 1
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tf_keras
-from commit_sampling import is_changed, turn_of_commit
+from commit_sampling import turn_of_commit
 
 import tensorflow_ext as tfe
 from tensorflow_ext import _keras
@@ -129,8 +129,7 @@ _ORDERS = [*itertools.product(["keras", "tf_keras", "tensorflow_ext"], ["0", "1"
 
 
 @pytest.mark.parametrize(
-    ("first", "legacy"),
-    _ORDERS if is_changed("/_keras") else turn_of_commit("first import", _ORDERS),
+    ("first", "legacy"), turn_of_commit("first import", _ORDERS, "tensorflow_ext/_keras")
 )
 def test_order_of_imports(first: str, legacy: str) -> None:
     """Any order of imports works, and either Keras as TensorFlow's own."""

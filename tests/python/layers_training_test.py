@@ -8,10 +8,9 @@ from typing import Any
 import keras
 import numpy as np
 import processes
-import pytest
 from commit_sampling import share_of_commit
 from layers_case import Case, assert_close
-from layers_table import CASES
+from layers_table import CASES, layers_of_commit
 
 
 def fit(model: keras.Model, inputs: Sequence[np.ndarray], **arguments: Any) -> list[np.ndarray]:
@@ -25,10 +24,9 @@ def fit(model: keras.Model, inputs: Sequence[np.ndarray], **arguments: Any) -> l
     return predicted if isinstance(predicted, list) else [predicted]
 
 
-@pytest.mark.parametrize("name", share_of_commit("compiled", [*CASES], 5))
-def test_training_is_compiled(name: str) -> None:
+@layers_of_commit("compiled", 5)
+def test_training_is_compiled(case: Case) -> None:
     """Training and predictions with XLA equal those of eager execution."""
-    case = CASES[name]
     eager, compiled = case.model(), case.model()
     predictions = fit(eager, case.inputs, run_eagerly=True)
     with warnings.catch_warnings(record=True) as warned:

@@ -5,8 +5,7 @@ import functools
 import numpy as np
 import pytest
 import tensorflow as tf
-from commit_sampling import share_of_commit
-from comparisons import COMPARISONS, Comparison, Function, every_op, upstream_of
+from comparisons import Comparison, Function, every_op, ops_of_commit, upstream_of
 from gradient_modes import compiled, gradients
 
 import tensorflow_ext as tfe
@@ -118,7 +117,7 @@ def test_tf_function_of_unknown_shapes(op: Comparison) -> None:
     _assert_same(differentiate(*inputs), _gradients(op.function, inputs))
 
 
-@pytest.mark.parametrize("op", share_of_commit("compiled", COMPARISONS, 3), ids=lambda op: op.name)
+@ops_of_commit("compiled", 3)
 def test_jit_compile(op: Comparison) -> None:
     """tests/clients/python compiles every op in every commit."""
 

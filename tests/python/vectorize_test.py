@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from commit_sampling import share_of_commit, turn_of_commit
-from comparisons import Comparison, every_op, upstream_of
+from comparisons import Comparison, every_op, ops_of_commit, upstream_of
 from gradient_modes import gradients, with_gradients
 
 import tensorflow_ext as tfe
@@ -100,7 +100,7 @@ def test_no_iteration(op: Comparison) -> None:
         assert [x.shape for x in of_none] == [(0, *x.shape[1:]) for x in of_one]
 
 
-@every_op
+@ops_of_commit("jacobian", 2)
 def test_jacobian(op: Comparison) -> None:
     inputs = op.tensors()
     wanted = [i for i in range(len(inputs)) if i not in op.without_gradient]
@@ -121,7 +121,7 @@ def test_jacobian(op: Comparison) -> None:
         np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-12)
 
 
-@every_op
+@ops_of_commit("jacobian of a gradient", 2)
 def test_jacobian_of_a_gradient(op: Comparison) -> None:
     """The ops that differentiate gradients."""
     inputs = op.tensors()

@@ -58,7 +58,7 @@ def test_every_op_has_inputs() -> None:
 
 
 def test_ops() -> None:
-    ops = share_of_commit("own ops", sorted(OPTIONS), 4)
+    ops = share_of_commit("own ops", sorted(OPTIONS), 6)
     report = testing.check_library(_library.PATH, OPTIONS, ops=ops, samples=1, raise_error=False)
     print(report)
     report.raise_if_failed()

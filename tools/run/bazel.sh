@@ -193,6 +193,15 @@ link_op_modules() {
   done
 }
 
+# The files that the commit and changes since touch, and the ops that the library's and the cases'
+# name in quotes. A merge touches those alone that differ from both sides.
+changed() {
+  local files
+  files=$(git show --format= --name-only HEAD && git diff --name-only HEAD) 2>/dev/null || return 0
+  printf '%s\n' "$files"
+  grep -E '^tensorflow_ext/|/cases_' <<<"$files" | xargs -r grep -shoE '"[A-Z]\w+"' | tr -d '"' | sort -u || true
+}
+
 # run_tests [FLAG | TARGET]...: runs all tests if no target is named. Each test runs, unless
 # --cached takes the results for unchanged inputs from Bazel.
 run_tests() {
@@ -208,9 +217,11 @@ run_tests() {
       *) arguments+=("$argument") ;;
     esac
   done
-  # Some tests choose their cases by the commit, so that each change meets others (sampling.py).
+  # Some tests choose their cases by the commit, so that each change meets others, and run all that
+  # it touches (tests/commit_sampling.py).
   [[ $cached == auto ]] ||
     arguments=("--test_env=COMMIT=$(git rev-parse HEAD 2>/dev/null || true)"
+      "--test_env=CHANGED=$(changed | tr '\n' ' ' | head -c 100000)"
       ${arguments[@]+"${arguments[@]}"})
   EVENTS=$(mktemp)
   trap 'rm -f "$EVENTS"' EXIT

@@ -7,7 +7,7 @@ import pytest
 from commit_sampling import is_named, is_turn, is_turn_of_commit, turn
 from protocol import PROGRAMS
 
-__all__ = ["is_turn", "is_turn_of_commit", "turn"]
+__all__ = ["is_named", "is_turn", "is_turn_of_commit", "turn"]
 
 # Besides C, which runs every case, and C++, which has the same registry.
 LANGUAGES = tuple(language for language in PROGRAMS if language not in ("C", "C++"))

@@ -194,12 +194,14 @@ link_op_modules() {
 }
 
 # The files that the commit and changes since touch, and the ops that the library's and the cases'
-# name in quotes. A merge touches those alone that differ from both sides.
+# name in quotes. A merge touches those alone that differ from both sides, a shallow clone's none.
 changed() {
   local files
-  files=$(git show --format= --name-only HEAD && git diff --name-only HEAD) 2>/dev/null || return 0
+  files=$({ git diff-tree -r -c --no-commit-id --name-only HEAD &&
+    git diff --name-only HEAD; } 2>/dev/null) || return 0
   printf '%s\n' "$files"
-  grep -E '^tensorflow_ext/|/cases_' <<<"$files" | xargs -r grep -shoE '"[A-Z]\w+"' | tr -d '"' | sort -u || true
+  grep -E '^tensorflow_ext/|/cases_' <<<"$files" | xargs -r grep -shoE '"[A-Z]\w+"' |
+    tr -d '"' | sort -u || true
 }
 
 # run_tests [FLAG | TARGET]...: runs all tests if no target is named. Each test runs, unless

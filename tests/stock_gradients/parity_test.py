@@ -29,21 +29,21 @@ from protocol import find_program
 FAMILIES = os.environ["PARITY_FAMILIES"].split()
 ONEDNN = FAMILIES == ["onednn"]
 PATTERNS = ["cases_*.py"] if ONEDNN else [f"cases_{family}*.py" for family in FAMILIES]
-MODULES = sorted(path.stem for pattern in PATTERNS for path in parity.HERE.glob(pattern))
 # Their gradients have the least regular plans, so they run in full if plans change.
 IRREGULAR = ("control_flow", "sparse")
 
 
-def cases_of(module: str) -> list[Case]:
-    """The cases of a module that this commit runs. The first of each op has a second order, if any
-    has."""
-    cases = [case for case in parity.load_cases([module]) if case.onednn == ONEDNN]
+def cases_of(pattern: str) -> list[Case]:
+    """The cases of some modules that this commit runs. The first of each op has a second order, if
+    any has."""
+    modules = sorted(path.stem for path in parity.HERE.glob(pattern))
+    cases = [case for case in parity.load_cases(modules) if case.onednn == ONEDNN]
     cases.sort(key=lambda case: case.second_order is None or case.error is not None)
-    parts = ("tensorflow_ext/gradient/",) if any(name in module for name in IRREGULAR) else ()
+    parts = ("tensorflow_ext/gradient/",) if any(name in pattern for name in IRREGULAR) else ()
     return sampling.of_every_op(cases, 8, *parts)
 
 
-CASES = [case for module in MODULES for case in cases_of(module)]
+CASES = [case for pattern in PATTERNS for case in cases_of(pattern)]
 COVERED = {case.op for case in CASES}
 # TensorFlow's gradients, which cases_stock*.py compares, need a second order only if this library
 # replaces them.

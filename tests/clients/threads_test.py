@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 from client_process import ClientProcess
 from references import reference
+from sampling import is_turn_of_commit
 
 _THREADS = 2
 # The first case of each op that is judged in double; all numbers are the same for all programs.
@@ -24,6 +25,8 @@ def test_threads(language: str) -> None:
     assert isinstance(client, ClientProcess)
     compared = set()
     for case in _CASES.values():
+        if not is_turn_of_commit(f"threads {language} {case.op}", 3):
+            continue
         problem = reference(case, "double").problem
         expected = client(problem).gradients
         graph = graph_defs.CaseGraph(problem)
@@ -46,7 +49,7 @@ def test_threads(language: str) -> None:
             for gradient, value in zip(gradients, by_input.values(), strict=True):
                 np.testing.assert_array_equal(gradient, value, case.id)
         compared.add(case.op)
-    assert len(compared) > 40
+    assert len(compared) > 5
 
 
 @pytest.mark.parametrize("language", judge.PROGRAMS)

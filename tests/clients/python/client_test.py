@@ -1,4 +1,4 @@
-"""Every case of every op in every client."""
+"""Cases of every op in every client."""
 
 import os
 import warnings
@@ -12,7 +12,19 @@ from cases import Case
 from protocol import LEFT_OUT
 from sampling import LANGUAGES, is_turn_of_commit, of_every_op, turn
 
-_ALL = case_files.read_all()
+
+def _choose(one_in: int) -> list[Case]:
+    """A part of the cases, another in each commit, and all of an op whose folder it changes."""
+    return [
+        case
+        for path, cases in case_files.table().items()
+        for case in of_every_op(cases, one_in, f"/ops/{path.parent.name}/")
+    ]
+
+
+_ALL = _choose(4)
+# XLA takes half a second or more to compile a case, so it runs a part of them.
+_COMPILED = _choose(12)
 _GOOD = [case for case in _ALL if not case.error]
 _BAD = [case for case in _ALL if case.error]
 for _name in LEFT_OUT:
@@ -42,6 +54,7 @@ def _pairs(
         for name in clients
         for case in cases
         if all(name not in some or name in turn(case.id, some) for some in in_turns)
+        and (name != "jit_compile" or case in _COMPILED)
         and (name not in judge.EAGER or is_turn_of_commit(f"{name} {case.id}", _ONE_IN[name]))
     ]
 
@@ -52,7 +65,7 @@ def _every(pairs: Sequence[tuple[str, Case]]) -> pytest.MarkDecorator:
 
 
 _TWICE = [case for case in _GOOD if check.has_second(case)]
-_COMPILED_TWICE = of_every_op(_TWICE, one_in=3)
+_COMPILED_TWICE = [case for case in _TWICE if is_turn_of_commit(f"twice {case.id}", 2)]
 
 
 def _by_turns(client: str, case: Case, types: Sequence[str]) -> tuple[str, ...]:
@@ -63,8 +76,7 @@ def _by_turns(client: str, case: Case, types: Sequence[str]) -> tuple[str, ...]:
 def _types(client: str, case: Case) -> list[str]:
     """Double, where gradients are compared with differences, and one other type by turns.
 
-    XLA takes half a second or more to compile each, so it runs double if it also compiles the
-    second order in double, else another type.
+    XLA runs double if it also compiles the second order in double, else another type.
     """
     others = [dtype for dtype in case.types if dtype != "double"]
     double = ["double"] if "double" in case.types else []

@@ -208,9 +208,11 @@ run_tests() {
       *) arguments+=("$argument") ;;
     esac
   done
-  # Some tests choose their cases by the commit, so that each change meets others (sampling.py).
+  # Some tests choose their cases by the commit, so that each change meets others, and run all that
+  # it touches (tests/commit_sampling.py).
   [[ $cached == auto ]] ||
     arguments=("--test_env=COMMIT=$(git rev-parse HEAD 2>/dev/null || true)"
+      "--test_env=CHANGED=$(git diff --name-only HEAD~1 2>/dev/null | tr '\n' ' ' || true)"
       ${arguments[@]+"${arguments[@]}"})
   EVENTS=$(mktemp)
   trap 'rm -f "$EVENTS"' EXIT

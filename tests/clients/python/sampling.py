@@ -1,16 +1,13 @@
-"""Sampling, because all combinations for each case take too long for every change.
+"""The cases that a commit runs in each language (commit_sampling.py)."""
 
-The choice depends on the case's name, so it is the same in every run; that of second orders also
-depends on the commit. With `--test_env=EVERY_CASE=1`, as in the release check, nothing is skipped.
-"""
-
-import os
-import zlib
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 import pytest
+from commit_sampling import is_turn, is_turn_of_commit, turn
 from protocol import PROGRAMS
+
+__all__ = ["is_turn", "is_turn_of_commit", "turn"]
 
 # Besides C, which runs every case, and C++, which has the same registry.
 LANGUAGES = tuple(language for language in PROGRAMS if language not in ("C", "C++"))
@@ -25,27 +22,8 @@ class _CaseOfOp(_Case, Protocol):
     op: str
 
 
-T = TypeVar("T")
 C = TypeVar("C", bound=_Case)
 P = TypeVar("P", bound=_CaseOfOp)
-
-
-def turn(name: str, of: Sequence[T]) -> tuple[T, ...]:
-    """The one of `of` that this case runs; all of them with EVERY_CASE=1."""
-    if not of or os.environ.get("EVERY_CASE") == "1":
-        return tuple(of)
-    return (of[zlib.crc32(name.encode()) % len(of)],)
-
-
-def is_turn(name: str, one_in: int) -> bool:
-    """True for about one case in that many; always with EVERY_CASE=1."""
-    return 0 in turn(name, range(one_in))
-
-
-def is_turn_of_commit(name: str, one_in: int) -> bool:
-    """The same, but each commit chooses others. `./run test` says which commit it is (COMMIT); with
-    --cached the choice stays."""
-    return is_turn(name + os.environ.get("COMMIT", ""), one_in)
 
 
 def of_every_op(cases: Sequence[P], one_in: int) -> list[P]:

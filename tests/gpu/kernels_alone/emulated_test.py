@@ -96,6 +96,7 @@ class _RecordingDevice(Device):
             super().launch(name, *arguments)
 
 
+@by_turns(4, "tensorflow_ext/ops/", "tests/gpu/")
 def test_every_kernel_is_checked_and_timed() -> None:
     streams, large = (_RecordingDevice() for _ in range(2))
     timed = _RecordingDevice(launches=False)

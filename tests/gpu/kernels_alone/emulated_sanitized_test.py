@@ -10,6 +10,7 @@ import subprocess
 import emulated
 import pytest
 import sanitized_process
+from commit_sampling import turn_of_commit
 
 _HERE = pathlib.Path(__file__).absolute().parent
 _LIBRARY = _HERE / "libkernels_emulated_address.so"
@@ -33,7 +34,12 @@ def test_no_fault_in_the_kernels(tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.parametrize(
     ("fault", "found"),
-    [("ReadsBehind", "heap-buffer-overflow"), ("WritesBehindShared", "index 64 out of bounds")],
+    turn_of_commit(
+        "faults",
+        [("ReadsBehind", "heap-buffer-overflow"), ("WritesBehindShared", "index 64 out of bounds")],
+        "tests/gpu/",
+        "tests/sanitizers/",
+    ),
 )
 def test_a_fault_is_found(fault: str, found: str) -> None:
     run = _run("faulty_kernels.py", _LIBRARY, fault)

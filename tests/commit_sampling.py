@@ -1,9 +1,9 @@
 """The checks that a commit runs, because all of them take too long for every change.
 
 The choice depends on a name, so it is the same in every run; most choices also depend on the
-commit. `./run test` says which commit it is (COMMIT) and which files it changes (CHANGED); with
---cached, the choice stays. With `--test_env=EVERY_CASE=1`, as in the release check, nothing is
-skipped.
+commit. `./run test` says which commit it is (COMMIT) and what it changes (CHANGED): files, and ops
+that they name. With --cached, the choice stays. With `--test_env=EVERY_CASE=1`, as in the release
+check, nothing is skipped.
 """
 
 import os
@@ -31,6 +31,11 @@ def is_changed(*parts: str) -> bool:
     """True if the commit, or a change since, is in a file whose path contains one of `parts`."""
     changed = os.environ.get("CHANGED", "").split()
     return any(part in path for path in changed for part in parts)
+
+
+def is_named(op: str) -> bool:
+    """True if a changed gradient or table of cases names this op."""
+    return op in os.environ.get("CHANGED", "").split()
 
 
 def turn_of_commit(name: str, of: Sequence[T], *parts: str) -> tuple[T, ...]:

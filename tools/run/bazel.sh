@@ -193,6 +193,17 @@ link_op_modules() {
   done
 }
 
+# The files that the commit and changes since touch, and the ops that the library's and the cases'
+# name in quotes. A merge touches those alone that differ from both sides, a shallow clone's none.
+changed() {
+  local files
+  files=$({ git diff-tree -r -c --no-commit-id --name-only HEAD &&
+    git diff --name-only HEAD; } 2>/dev/null) || return 0
+  printf '%s\n' "$files"
+  grep -E '^tensorflow_ext/|/cases_' <<<"$files" | xargs -r grep -shoE '"[A-Z]\w+"' |
+    tr -d '"' | sort -u || true
+}
+
 # run_tests [FLAG | TARGET]...: runs all tests if no target is named. Each test runs, unless
 # --cached takes the results for unchanged inputs from Bazel.
 run_tests() {
@@ -212,7 +223,7 @@ run_tests() {
   # it touches (tests/commit_sampling.py).
   [[ $cached == auto ]] ||
     arguments=("--test_env=COMMIT=$(git rev-parse HEAD 2>/dev/null || true)"
-      "--test_env=CHANGED=$(git diff --name-only HEAD~1 2>/dev/null | tr '\n' ' ' || true)"
+      "--test_env=CHANGED=$(changed | tr '\n' ' ' | head -c 100000)"
       ${arguments[@]+"${arguments[@]}"})
   EVENTS=$(mktemp)
   trap 'rm -f "$EVENTS"' EXIT

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 import pytest
-from commit_sampling import is_turn, is_turn_of_commit, turn
+from commit_sampling import is_named, is_turn, is_turn_of_commit, turn
 from protocol import PROGRAMS
 
-__all__ = ["is_turn", "is_turn_of_commit", "turn"]
+__all__ = ["is_named", "is_turn", "is_turn_of_commit", "turn"]
 
 # Besides C, which runs every case, and C++, which has the same registry.
 LANGUAGES = tuple(language for language in PROGRAMS if language not in ("C", "C++"))
@@ -26,10 +26,17 @@ C = TypeVar("C", bound=_Case)
 P = TypeVar("P", bound=_CaseOfOp)
 
 
-def of_every_op(cases: Sequence[P], one_in: int) -> list[P]:
-    """The first case of each op, and the chosen ones of the others."""
+def of_every_op(cases: Sequence[P], one_in: int, *parts: str) -> list[P]:
+    """The first case of each op, and others by turns of the commit; all of an op that a changed
+    file names, and all if `is_changed(*parts)`."""
     firsts = {case.op: case.id for case in reversed(cases)}
-    return [c for c in cases if firsts[c.op] == c.id or is_turn(c.id, one_in)]
+    return [
+        case
+        for case in cases
+        if firsts[case.op] == case.id
+        or is_named(case.op)
+        or is_turn_of_commit(case.id, one_in, *parts)
+    ]
 
 
 def in_languages(cases: Sequence[C]) -> list[tuple[str, C]]:

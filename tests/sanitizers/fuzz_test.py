@@ -11,7 +11,7 @@ from commit_sampling import turn_of_commit
 
 _HERE = pathlib.Path(__file__).absolute().parent
 # FUZZ_CALLS=1000000 takes ten minutes. A commit makes some of these calls.
-_CALLS = int(os.environ.get("FUZZ_CALLS", "8000"))
+_CALLS = int(os.environ.get("FUZZ_CALLS", "6000"))
 _FIRST = 0 if "FUZZ_CALLS" in os.environ else turn_of_commit("fuzz", range(0, 8000, 100))[0]
 
 

@@ -48,6 +48,14 @@ def is_turn_of_commit(name: str, one_in: int) -> bool:
     return is_turn(name + os.environ.get("COMMIT", ""), one_in)
 
 
+def of_commit(name: str, of: Sequence[T], number: int = 1) -> list[T]:
+    """So many of these, others in each commit; all of them with EVERY_CASE=1."""
+    if not of or os.environ.get("EVERY_CASE") == "1":
+        return [*of]
+    (first,) = turn(name + os.environ.get("COMMIT", ""), range(len(of)))
+    return [*of[first:], *of[:first]][:number]
+
+
 def of_every_op(cases: Sequence[P], one_in: int) -> list[P]:
     """The first case of each op, and the chosen ones of the others."""
     firsts = {case.op: case.id for case in reversed(cases)}

@@ -1,8 +1,7 @@
 """Compares the C client's gradients of saved models with those of Python's tapes.
 
 Environment:
-  MODELS          The modules of the models, as a pattern
-  ONE_IN          Optional: one in so many models runs, others in each commit
+  MODELS          The modules of the models, as patterns
   PARITY_LIBRARY  libtensorflow_ext.so
 """
 
@@ -49,7 +48,7 @@ class Case:
         return (
             self.model.error is None
             and self.model.orders > 1
-            and sampling.is_turn_of_commit(f"{self.id} twice", one_in=3)
+            and sampling.is_turn_of_commit(f"{self.id} twice", one_in=2)
         )
 
     @property
@@ -60,7 +59,7 @@ class Case:
     @property
     def in_eager_mode(self) -> bool:
         """True if the case runs in eager mode this time."""
-        return sampling.is_turn_of_commit(f"{self.id} eager", one_in=8)
+        return sampling.is_turn_of_commit(f"{self.id} eager", one_in=4)
 
 
 Gradients: TypeAlias = list[np.ndarray | None]
@@ -86,12 +85,15 @@ def _in_languages(cases: Sequence[Case]) -> list[tuple[str, Case]]:
     return [*in_every_program, *sampling.in_languages(chosen)]
 
 
+_FOLDER = pathlib.Path(__file__).absolute().parent
 MODULES = [
     importlib.import_module(path.stem)
-    for path in sorted(pathlib.Path(__file__).absolute().parent.glob(os.environ["MODELS"]))
+    for pattern in os.environ["MODELS"].split()
+    for path in sorted(_FOLDER.glob(pattern))
     if not path.stem.endswith("_test")
 ]
-_ONE_IN = int(os.environ.get("ONE_IN", "1"))
+# Each commit runs other models, the release check all.
+_ONE_IN = 4
 _MODELS = [
     m
     for module in MODULES

@@ -49,9 +49,12 @@ def describe() -> dict[str, str]:
     """The processor and the versions of the software, by what they are."""
     cpu_info = pathlib.Path("/proc/cpuinfo")
     lines = cpu_info.read_text() if cpu_info.exists() else ""
-    facts = dict(re.findall(r"^(model name|flags)\s*:\s*(.+)$", lines, re.M))
+    facts = dict(re.findall(r"^(model name|cpu family|model|flags)\s*:\s*(.+)$", lines, re.M))
     flags = facts.get("flags", "").split()
-    parts = [facts.get("model name", platform.machine()), f"{os.cpu_count()} cores"]
+    name = facts.get("model name", platform.machine())
+    if "model" in facts:  # Virtual machines often hide the name.
+        name += f" (family {facts['cpu family']}, model {facts['model']})"
+    parts = [name, f"{os.cpu_count()} cores"]
     parts += [vectors for flag, vectors in _VECTORS if flag in flags][:1]
     described = {"processor": ", ".join(parts), "TensorFlow": tf.__version__}
     if pytorch.torch:

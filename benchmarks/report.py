@@ -175,8 +175,15 @@ def _markdown_rows(results: Sequence[Result]) -> Iterator[str]:
         yield f"| {' | '.join(cells)} |"
 
 
-def print_moves(console: Console, moves: Sequence[Move], against: pathlib.Path) -> None:
-    """Prints the rows that changed by more than the noise since the run that wrote `against`."""
+def print_moves(
+    console: Console, moves: Sequence[Move], against: pathlib.Path, machines: Sequence[str] = ()
+) -> None:
+    """Prints the rows that changed by more than the noise since the run that wrote `against`, and
+    how that run's machine differed."""
+    if machines:
+        console.print(f"{against} is from another machine, so ratios differ without a cause here:")
+        for line in machines:
+            console.print(f"  {line}", markup=False, highlight=False)
     if not moves:
         console.print(f"nothing changed by more than the noise since {against}")
         return

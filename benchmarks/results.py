@@ -152,6 +152,17 @@ def _result(row: dict) -> Result:
     return Result(**row, memory=memory, needs=Needs(**needs) if needs else None)
 
 
+def other_machines(before: Mapping[str, Suite], now: Mapping[str, Suite]) -> Iterator[str]:
+    """What differs between the machines of the suites in both, a line for each difference."""
+    lines = {}
+    for name in before.keys() & now.keys():
+        was, here = before[name].machine, now[name].machine
+        for fact in was.keys() & here.keys():
+            if was[fact] != here[fact]:
+                lines[f"{fact}: was {was[fact]}, is {here[fact]}"] = None
+    return iter(sorted(lines))
+
+
 @dataclasses.dataclass(frozen=True)
 class Move:
     """A row whose ratio changed by more than the noise, from `was` to `now`."""

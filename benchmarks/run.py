@@ -133,7 +133,8 @@ def main() -> int:
     if before is None:
         return int(bool(ended))
     moves = list(results.moves(before, record))
-    report.print_moves(console, moves, arguments.against)
+    machines = list(results.other_machines(before, record))
+    report.print_moves(console, moves, arguments.against, machines)
     return int(bool(ended) or any(move.is_slower for move in moves))
 
 

@@ -261,7 +261,10 @@ def oldest_rust() -> str:
 
 def check_languages() -> Iterator[Finding]:
     """The languages; their tests are skipped if there is no toolchain."""
-    yield _language("Go", "go", _tool("go", "version", oldest="1.19"))
+    go = _tool("go", "version", oldest="1.19")
+    yield _language("Go", "go", go)
+    if go[1]:
+        yield from _downloaded("modules", "bindings/go/go.sum", "go")
     cargo = _tool("cargo", "--version")
     rustc = _tool("rustc", "--version", oldest=oldest_rust())
     yield _language("Rust", "rust", cargo, rustc)

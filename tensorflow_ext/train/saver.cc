@@ -97,7 +97,7 @@ absl::StatusOr<Saver> MakeSaver(const Graph& graph, const std::vector<OutputTens
     const bool has_empty_part = absl::c_linear_search(parts, "");
     if (has_empty_part || !different.insert(name).second) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "names: '", name, "' cannot name a variable of a checkpoint, or is there twice"));
+          "names: '", name, "' cannot name a variable of a checkpoint, or is listed twice"));
     }
   }
   NewNodes nodes(graph);

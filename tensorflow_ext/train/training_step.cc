@@ -248,7 +248,7 @@ absl::StatusOr<TrainingStep> ApplyGradients(const Graph& graph,
     const OutputTensor& gradient = gradients[k];
     if (!different.insert(trained.handle).second) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "variables[", k, "]: '", trained.handle->name(), "' is there twice; expected it once"));
+          "variables[", k, "]: '", trained.handle->name(), "' is listed twice; expected it once"));
     }
     if (gradient.node == nullptr) continue;
     if (TypeOf(gradient) != trained.type) {

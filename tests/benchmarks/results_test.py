@@ -173,10 +173,16 @@ def test_files_without_machines_load(tmp_path: pathlib.Path) -> None:
 def test_print_moves() -> None:
     console = Console(width=120, record=True)
     move = results.Move(ROW, 0.5, 0.8)
-    report.print_moves(console, [move], pathlib.Path("earlier.json"))
+    was, now = ({"s": results.Suite("", {"cores": cores}, [])} for cores in ("2", "4"))
+    assert list(results.other_machines(was, was)) == []
+    machines = list(results.other_machines(was, now))
+    report.print_moves(console, [move], pathlib.Path("earlier.json"), machines)
     report.print_moves(console, [], pathlib.Path("earlier.json"))
     said = console.export_text()
-    for part in ("since earlier.json", "0.50", "0.80", "nothing changed by more than the noise"):
+    for part in (
+        *("earlier.json is from another machine", "cores: was 2, is 4"),
+        *("since earlier.json", "0.50", "0.80", "nothing changed by more than the noise"),
+    ):
         assert part in said
 
 

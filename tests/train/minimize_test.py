@@ -226,7 +226,7 @@ def test_a_wrong_optimizer_is_an_error(optimizer: str, message: str) -> None:
 
 def test_wrong_variables_are_errors() -> None:
     graph = model()
-    with client_error(tf.errors.INVALID_ARGUMENT, "'kernel' is there twice"):
+    with client_error(tf.errors.INVALID_ARGUMENT, "'kernel' is listed twice"):
         API.minimize(graph, "loss:0", ["kernel:0", "kernel:0"], "sgd")
     with client_error(tf.errors.INVALID_ARGUMENT, "gradient of at least one variable"):
         API.minimize(graph, "loss:0", ["unused:0"], "sgd")

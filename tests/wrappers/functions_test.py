@@ -47,7 +47,7 @@ _ERRORS = {
         "eager": "Gradients.add: expected tensors of a graph, got one of an eager session",
         "no_y": "Gradients.add: ys: expected at least one tensor",
         "upstream_number": "Gradients.add: upstream: expected none or one for each y: 1, got 2",
-        "twice": "Saver.add: 'x' is there twice; expected each name once",
+        "twice": "Saver.add: 'x' is listed twice; expected each name once",
         "no_variable": "gradients: expected a gradient of at least one variable, got none of 0",
         "other_graph": "'x' is of another graph, or of an eager session",
         "other_y": "Gradients.add: 'Const' is of another graph than ys[0]",

@@ -1,13 +1,14 @@
-"""@local_config_go: the installed Go toolchain, if any.
+"""@local_config_go: the installed Go toolchain, if any, and the modules of go.sum.
 
   //:defs.bzl        HAVE_GO, GO (the command), GO_ENVIRON (its environment,
                      with TensorFlow's C API for cgo),
                      if_go(then, otherwise = [])
 
-Go must be on PATH. Without it, targets that need it are not built.
+Go must be on PATH, and `./run test` puts the modules into `go`, next to the `bin`
+of the Python interpreter. Without both, targets that need Go are not built.
 """
 
-load("//third_party/python:find_python.bzl", "PYTHON_ENVIRON")
+load("//third_party/python:find_python.bzl", "PYTHON_ENVIRON", "find_python")
 
 # The oldest version that compiles the programs; Debian 12 has it.
 _OLDEST = (1, 19)
@@ -22,11 +23,15 @@ def if_go(then, otherwise = []):
 """
 
 def _find_go(ctx):
-    """The command and an empty string; otherwise the reason why there is
-    none."""
+    """The command and an empty string; otherwise None, and what is wrong with
+    the one that there is."""
     go = ctx.which("go")
     if not go:
-        return None, "no go on PATH"
+        return None, ""
+    modules = ctx.path(find_python(ctx)).dirname.dirname.get_child("go")
+    made_from = modules.get_child(".made-from")
+    if not made_from.exists:
+        return None, ""
     said = ctx.execute([go, "env", "GOVERSION", "CGO_ENABLED", "GOCACHE"])
     lines = said.stdout.strip().split("\n")
     if said.return_code or len(lines) != 3 or not lines[0].startswith("go1."):
@@ -36,13 +41,19 @@ def _find_go(ctx):
         return None, "%s is %s; expected go%d.%d or newer" % (go, lines[0], _OLDEST[0], _OLDEST[1])
     if lines[1] != "1":
         return None, "CGO_ENABLED=%s; the programs call C" % lines[1]
-    return struct(cache = lines[2], path = str(go), version = lines[0]), ""
+    found = struct(
+        cache = lines[2],
+        modules = modules,
+        path = str(go),
+        version = lines[0] + " with " + ctx.read(made_from),
+    )
+    return found, ""
 
 def _go_configure_impl(ctx):
     ctx.file("BUILD", "")
     go, why = _find_go(ctx)
     if not go:
-        if why != "no go on PATH":
+        if why:
             # buildifier: disable=print
             print("Go is skipped: %s" % why)
         ctx.file("defs.bzl", _DEFS.format(environ = "{}", go = "", have_go = False, chosen = "otherwise"))
@@ -65,11 +76,12 @@ def _go_configure_impl(ctx):
             "GOCACHE": go.cache,
             "GOENV": "off",
             "GOFLAGS": "-buildvcs=false -trimpath",
+            "GOMODCACHE": str(go.modules),
             "GOPROXY": "off",
             "GOTOOLCHAIN": "local",
             "PATH": "/usr/bin:/bin",
-            # Go does not read it; it makes the command depend on the version.
-            "VERSION": go.version,
+            # Go does not read it; it makes the command depend on the versions.
+            "VERSION": go.version.strip(),
         }),
         go = go.path,
         chosen = "then",

@@ -6,9 +6,8 @@
 #     FILE...
 #
 # STAMP is next to the links to the toolchain and to the crates. FILEs are the manifests and sources
-# of the workspace; `--as=PATH FILE` gives a file another path there. The output is the same in
-# every checkout, so that all share Bazel's cache: TensorFlow's location is relative to the
-# program's, and no compiler flag names a folder of this machine.
+# of the workspace; `--as=PATH FILE` gives a file another path there. A program finds TensorFlow
+# relative to itself, and no compiler flag names a folder of this machine.
 set -euo pipefail
 
 FOUND=$(dirname "$(readlink -f "$1")")

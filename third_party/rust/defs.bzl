@@ -25,6 +25,9 @@ def rust_dependencies(name):
             outs = [name + ".tar"],
             cmd = _COMMAND + "dependencies $@ $(locations %s)" % _MANIFESTS,
             message = "Compiling the crates of Cargo.lock",
+            # Cargo compiles the crates again if their folder has another path than in the archive,
+            # as it has in another checkout.
+            tags = ["no-cache"],
             tools = ["//third_party/rust:cargo_build.sh"],
             visibility = ["//visibility:public"],
         )

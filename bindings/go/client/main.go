@@ -26,23 +26,22 @@ const (
 
 // failure is an error with one of TensorFlow's codes.
 type failure struct {
-	code    int
+	code    int64
 	message string
 }
 
 func (f *failure) Error() string { return f.message }
-func (f *failure) Code() int     { return f.code }
 
 // code returns the code of an error for an answer.
 func code(err error) int64 {
-	var coded interface{ Code() int }
+	var own *failure
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &coded):
-		return int64(coded.Code())
+	case errors.As(err, &own):
+		return own.code
 	}
-	return unknown
+	return wire.Code(err, unknown)
 }
 
 // client is the state between requests.
@@ -199,12 +198,12 @@ func inThreads(count int64, call func() ([]*tf.Tensor, error)) ([][]*tf.Tensor, 
 }
 
 // A reply writes the part of an answer after the status.
-type reply func(*wire.Encoder) error
+type reply func(*wire.Encoder)
 
-func nothing(*wire.Encoder) error { return nil }
+func nothing(*wire.Encoder) {}
 
 func tensors(values []*tf.Tensor) reply {
-	return func(out *wire.Encoder) error { return out.Tensors(values) }
+	return func(out *wire.Encoder) { out.Tensors(values) }
 }
 
 // requests read their arguments and return the reply.
@@ -250,10 +249,7 @@ var requests = map[string]func(in *wire.Decoder) func(*client) (reply, error){
 		return func(c *client) (reply, error) {
 			var def bytes.Buffer
 			_, err := c.graph.WriteTo(&def)
-			return func(out *wire.Encoder) error {
-				out.String(def.String())
-				return nil
-			}, err
+			return func(out *wire.Encoder) { out.String(def.String()) }, err
 		}
 	},
 	"gradients": func(in *wire.Decoder) func(*client) (reply, error) {
@@ -266,10 +262,7 @@ var requests = map[string]func(in *wire.Decoder) func(*client) (reply, error){
 					names[i] = fmt.Sprintf("%s:%d", gradient.Op.Name(), gradient.Index)
 				}
 			}
-			return func(out *wire.Encoder) error {
-				out.Strings(names)
-				return nil
-			}, err
+			return func(out *wire.Encoder) { out.Strings(names) }, err
 		}
 	},
 	"run": func(in *wire.Decoder) func(*client) (reply, error) {
@@ -291,14 +284,11 @@ var requests = map[string]func(in *wire.Decoder) func(*client) (reply, error){
 			results, err := inThreads(count, func() ([]*tf.Tensor, error) {
 				return differentiate(def, ys, xs, upstreams, feeds, c.target)
 			})
-			return func(out *wire.Encoder) error {
+			return func(out *wire.Encoder) {
 				out.Int(int64(len(results)))
 				for _, result := range results {
-					if err := out.Tensors(result); err != nil {
-						return err
-					}
+					out.Tensors(result)
 				}
-				return nil
 			}, err
 		}
 	},
@@ -322,8 +312,8 @@ func main() {
 		out.Int(code(err))
 		if err != nil {
 			out.String(err.Error())
-		} else if err := write(out); err != nil {
-			log.Fatalf("%s: %v", name, err)
+		} else {
+			write(out)
 		}
 		if err := out.Flush(); err != nil {
 			log.Fatalf("%s: %v", name, err)

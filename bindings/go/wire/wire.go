@@ -91,10 +91,7 @@ func (d *Decoder) Tensor() *tf.Tensor {
 	} else {
 		content := bytes.NewReader(d.Bytes())
 		if d.err == nil {
-			tensor, err = tf.ReadTensor(dtype, shape, content)
-		}
-		if err == nil && content.Len() > 0 {
-			err = fmt.Errorf("%d bytes too many for a tensor of shape %v", content.Len(), shape)
+			tensor, err = newTensor(dtype, shape, content)
 		}
 	}
 	if d.fail(err); d.err != nil {
@@ -168,17 +165,14 @@ func (e *Encoder) Strings(values []string) {
 }
 
 // Tensors writes a list of tensors.
-func (e *Encoder) Tensors(tensors []*tf.Tensor) error {
+func (e *Encoder) Tensors(tensors []*tf.Tensor) {
 	e.Int(int64(len(tensors)))
 	for _, tensor := range tensors {
-		if err := e.tensor(tensor); err != nil {
-			return err
-		}
+		e.tensor(tensor)
 	}
-	return nil
 }
 
-func (e *Encoder) tensor(tensor *tf.Tensor) error {
+func (e *Encoder) tensor(tensor *tf.Tensor) {
 	e.Int(int64(tensor.DataType()))
 	e.Int(int64(len(tensor.Shape())))
 	for _, dim := range tensor.Shape() {
@@ -186,12 +180,7 @@ func (e *Encoder) tensor(tensor *tf.Tensor) error {
 	}
 	if tensor.DataType() == tf.String {
 		e.Strings(flatten(nil, reflect.ValueOf(tensor.Value())))
-		return nil
+		return
 	}
-	var content bytes.Buffer
-	if _, err := tensor.WriteContentsTo(&content); err != nil {
-		return err
-	}
-	e.String(content.String())
-	return nil
+	e.String(content(tensor))
 }

@@ -1,3 +1,0 @@
-module github.com/wamuir/graft
-
-go 1.19

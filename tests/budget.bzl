@@ -57,7 +57,7 @@ CORE_SECONDS = {
     "//tests/kit:your_op_test": 141,
     "//tests/lint:lint_test": 14,
     "//tests/models:jax_models_test": 13,
-    "//tests/models:models_test": 65,
+    "//tests/models:models_test": 64,
     "//tests/models:own_layers_test": 8,
     "//tests/new_op:building_test": 86,
     "//tests/python:cpu_loops_test": 31,

@@ -5,9 +5,10 @@
 // In a round a thread imports each GraphDef (a file), adds the gradient of y:0 by x:0, and deletes
 // everything. In two of eight rounds it also makes a session, which takes most of the time, feeds
 // four numbers to x and runs. In every other round, TfExt_InlineCalls first inlines the calls that
-// lead to y:0. The gradients must equal those of the first round, bit by bit. A graph whose name begins with "changing_" differs in every round, as in
-// a process that makes ever new graphs: the attribute max of each FakeQuantWithMinMaxArgs and the
-// names of the functions change. Its calls stay.
+// lead to y:0. The gradients must equal those of the first round, bit by bit. A graph whose name
+// begins with "changing_" differs in every round, as in a process that makes ever new graphs: the
+// attribute max of each FakeQuantWithMinMaxArgs and the names of the functions change. Its calls
+// stay.
 //
 // Prints the process's memory, in KiB, before the first round and after each tenth of them. Exit
 // status: 0; 1, TensorFlow refuses something or a gradient differs; 2, wrong arguments.

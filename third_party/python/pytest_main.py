@@ -10,18 +10,12 @@ import pytest
 
 
 class _Collector:
-    """Excludes imported objects from garbage collection, because they live as long as the process.
-
-    The modules of TensorFlow are half a million objects. Scanning them repeatedly takes a quarter
-    of the time to import them.
-    """
-
-    def __init__(self) -> None:
-        gc.disable()
+    """Excludes imported objects from garbage collection, because they live as long as the process,
+    and collects others as usual (sitecustomize.py sets other thresholds)."""
 
     def pytest_collection_finish(self) -> None:
         gc.freeze()
-        gc.enable()
+        gc.set_threshold(700, 10, 10)
 
 
 class _Shard:
@@ -73,8 +67,6 @@ def main() -> int:
         os.environ["HOME"] = scratch
         _link_with_gold(pathlib.Path(scratch, "linker"))
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
-    if "DRAWS" not in os.environ:  # See py_suite.
-        sys.modules["matplotlib"] = None  # type: ignore[assignment]
     arguments = ["-q", "-p", "no:cacheprovider"]
     report = os.environ.get("XML_OUTPUT_FILE")
     if report:

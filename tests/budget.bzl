@@ -1,4 +1,4 @@
-"""The share that each test has of the time of all tests, 3,600 seconds of a core.
+"""The share that each test has of the time of all tests, 1,800 seconds of a core.
 
 A share is the time of the test's processes on 2 fast cores, with its shards added up
 (tools/test_budget.py). Slow cores take about twice as long. A new test takes its share from the
@@ -22,7 +22,7 @@ CORE_SECONDS = {
     "//tests/cluster:cluster_test": 34,
     "//tests/compat:compat_test": 9,
     "//tests/completeness:completeness_test": 3,
-    "//tests/config:config_test": 26,
+    "//tests/config:config_test": 50,
     "//tests/docs:code_blocks_test": 16,
     "//tests/docs:difference_tables_test": 3,
     "//tests/docs:site_test": 48,

@@ -27,22 +27,18 @@ BINDINGS = pathlib.Path(__file__).absolute().parents[2] / "bindings"
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARY = str(_library.PATH)
 RESULT = f"TensorFlow {tf.__version__} has TfExt>Relu\n"
-# An environment where programs find only what the command says.
+# An environment where programs find only what the command says, and the linker of users.
 PLAIN = {"PATH": "/usr/local/bin:/usr/bin:/bin", "TF_CPP_MIN_LOG_LEVEL": "3"}
-# The linker of the other tests (pytest_main.py).
-QUICK = {name: os.environ[name] for name in ("COMPILER_PATH",) if name in os.environ}
 # Each commit builds some of the programs; one that changes such a file builds all of them.
 CHANGES = ("codegen/config", "/sysconfig.py", "/cmake/", "tests/config/", "/config_program/")
 
 Config = Callable[..., str]
 
 
-def run(
-    command: str | list[str], folder: pathlib.Path, linker: dict[str, str] = QUICK, **environ: str
-) -> str:
+def run(command: str | list[str], folder: pathlib.Path, **environ: str) -> str:
     """Runs a command, by the shell if it is a string; returns its output."""
     words = ["/bin/bash", "-c", command] if isinstance(command, str) else command
-    return commands.run(*words, cwd=folder, env=PLAIN | linker | environ)
+    return commands.run(*words, cwd=folder, env=PLAIN | environ)
 
 
 def needs(name: str) -> pytest.MarkDecorator:
@@ -96,7 +92,7 @@ def spaced(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_c(config: Config, folder: pathlib.Path) -> None:
-    run(f"cc -Wall -Werror c/program.c {config('--c')} -o program", folder, linker={})
+    run(f"cc -Wall -Werror c/program.c {config('--c')} -o program", folder)
     # The library is linked, so the program loads nothing.
     assert run(["./program"], folder) == RESULT
 

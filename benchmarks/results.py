@@ -153,7 +153,7 @@ def _result(row: dict) -> Result:
 
 
 def other_machines(before: Mapping[str, Suite], now: Mapping[str, Suite]) -> Iterator[str]:
-    """The differences between the machines of the suites in both, a line each."""
+    """The differences between the machines of the suites in both, a line for each."""
     lines = {}
     for name in before.keys() & now.keys():
         was, here = before[name].machine, now[name].machine

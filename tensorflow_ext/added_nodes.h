@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "tensorflow/cc/framework/ops.h"
 #include "tensorflow/cc/framework/scope.h"
@@ -22,6 +22,7 @@
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow/core/graph/tensor_id.h"
+#include "tensorflow/core/platform/statusor.h"
 #include "tensorflow/core/public/session.h"
 
 namespace tensorflow_ext {
@@ -33,18 +34,20 @@ inline std::string Serialized(const tensorflow::Scope& scope) {
   return graph_def.SerializeAsString();
 }
 
-// The tensors as "node:index"; "" for an empty one.
-inline std::vector<std::string> Names(const std::vector<tensorflow::Output>& tensors) {
+// The tensors as "node:index"; "" for an empty one. A tensor of another graph is an error, because
+// this one may have a tensor of the same name.
+inline absl::StatusOr<std::vector<std::string>> Names(
+    const tensorflow::Scope& scope, const std::vector<tensorflow::Output>& tensors) {
   std::vector<std::string> names;
   for (const tensorflow::Output& tensor : tensors) {
-    names.push_back(tensor.node() == nullptr ? "" : tensor.name());
+    const tensorflow::Node* const node = tensor.node();
+    if (node != nullptr && !scope.graph()->IsValidNode(node).ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "'", node->name(), "' is a node of another graph; expected one of this scope's graph"));
+    }
+    names.push_back(node == nullptr ? "" : tensor.name());
   }
   return names;
-}
-
-// The same, one per line.
-inline std::string Lines(const std::vector<tensorflow::Output>& tensors) {
-  return absl::StrJoin(Names(tensors), "\n");
 }
 
 // Adds the nodes and functions of a serialized GraphDef, whose inputs may be tensors of the graph,

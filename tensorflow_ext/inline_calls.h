@@ -2,10 +2,12 @@
 
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "tensorflow/cc/framework/ops.h"
@@ -25,7 +27,12 @@ inline absl::Status InlineCalls(const tensorflow::Scope& scope,
                                 std::vector<tensorflow::Output>* inlined) {
   TF_RETURN_IF_ERROR(scope.status());
   const std::string bytes = added_nodes_internal::Serialized(scope);
-  const std::string lines = added_nodes_internal::Lines(outputs);
+  TF_ASSIGN_OR_RETURN(const auto names_of_outputs, added_nodes_internal::Names(scope, outputs));
+  if (std::count(names_of_outputs.begin(), names_of_outputs.end(), "") != 0) {
+    return absl::InvalidArgumentError(
+        "InlineCalls: outputs: expected tensors, got an Output() that was never assigned");
+  }
+  const std::string lines = absl::StrJoin(names_of_outputs, "\n");
   const c_objects_internal::Buffer nodes, names;
   const c_objects_internal::Status status;
   TfExt_InlineCallsOfGraphDef(bytes.data(), bytes.size(), lines.c_str(), nodes.get(), names.get(),

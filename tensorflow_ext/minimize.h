@@ -58,7 +58,7 @@ struct TrainingStep {
 };
 
 // Adds the updates of variables by given gradients to the graph of `scope`. `gradients`: a gradient
-// for each variable, of its type and shape; NoGradient() for one that stays as it is.
+// for each variable, of its type and shape; Output() for one that stays as it is.
 // TfExt_ApplyGradients of train/train.h says more, and lists the errors. An error leaves `training`
 // unchanged.
 inline absl::Status ApplyGradients(const tensorflow::Scope& scope,
@@ -69,10 +69,12 @@ inline absl::Status ApplyGradients(const tensorflow::Scope& scope,
   op.set_op("TfExt>ApplyGradients");
   tensorflow::AddNodeAttr("optimizer", optimizer.json(), &op);
   using added_nodes_internal::Names;
+  TF_ASSIGN_OR_RETURN(const auto tensors, Names(scope, gradients));
+  TF_ASSIGN_OR_RETURN(const auto handles, Names(scope, variables));
   std::vector<tensorflow::Output> added;
   std::vector<std::vector<std::string>> further;
-  TF_RETURN_IF_ERROR(added_nodes_internal::AddNodesOfOp(
-      scope, op, {Names(gradients), Names(variables)}, 3, &added, &further));
+  TF_RETURN_IF_ERROR(
+      added_nodes_internal::AddNodesOfOp(scope, op, {tensors, handles}, 3, &added, &further));
   const std::vector<std::string>& names = further[0];
   TrainingStep made;
   made.step = added[0].op();
@@ -94,6 +96,11 @@ inline absl::Status ApplyGradients(const tensorflow::Scope& scope,
 inline absl::Status Minimize(const tensorflow::Scope& scope, const tensorflow::Output& loss,
                              const std::vector<tensorflow::Output>& variables,
                              const Optimizer& optimizer, TrainingStep* training) {
+  if (loss.node() != nullptr && !tensorflow::DataTypeIsFloating(loss.type())) {
+    return absl::InvalidArgumentError(absl::StrCat("loss: '", loss.name(), "' has the type ",
+                                                   tensorflow::DataTypeString(loss.type()),
+                                                   "; expected half, bfloat16, float or double"));
+  }
   tensorflow::Output scaled = loss;
   if (!optimizer.loss_scale_name().empty()) {
     // A LossScaleOptimizer multiplies the loss by this variable.

@@ -42,8 +42,8 @@ inline absl::Status SliceGradients(const tensorflow::Scope& scope,
   // The values of all gradients, then the indices, shapes and dense gradients.
   std::vector<tensorflow::Output> added;
   std::vector<std::vector<std::string>> reasons;
-  TF_RETURN_IF_ERROR(added_nodes_internal::AddNodesOfOp(
-      scope, op, {added_nodes_internal::Names(existing)}, 4, &added, &reasons));
+  TF_ASSIGN_OR_RETURN(const auto names, added_nodes_internal::Names(scope, existing));
+  TF_RETURN_IF_ERROR(added_nodes_internal::AddNodesOfOp(scope, op, {names}, 4, &added, &reasons));
   std::vector<SlicedGradient> results(gradients.size());
   const size_t n = existing.size();
   size_t next = 0;

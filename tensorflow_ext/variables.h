@@ -127,8 +127,8 @@ inline absl::Status AddSaver(const tensorflow::Scope& scope,
     names.push_back(variable.name);
   }
   std::vector<tensorflow::Output> added;
-  TF_RETURN_IF_ERROR(added_nodes_internal::AddNodesOfOp(
-      scope, op, {added_nodes_internal::Names(handles), names}, 3, &added));
+  TF_ASSIGN_OR_RETURN(const auto tensors, added_nodes_internal::Names(scope, handles));
+  TF_RETURN_IF_ERROR(added_nodes_internal::AddNodesOfOp(scope, op, {tensors, names}, 3, &added));
   *saver = {added[0], added[1].op(), added[2].op()};
   return absl::OkStatus();
 }

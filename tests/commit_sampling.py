@@ -48,6 +48,20 @@ def is_turn_of_commit(name: str, one_in: int, *parts: str) -> bool:
     return 0 in turn_of_commit(name, range(one_in), *parts)
 
 
+def of_commit(name: str, of: Sequence[T], number: int = 1) -> list[T]:
+    """So many of these, others in each commit; all of them with EVERY_CASE=1."""
+    if not of or os.environ.get("EVERY_CASE") == "1":
+        return [*of]
+    (first,) = turn_of_commit(name, range(len(of)))
+    return [*of[first:], *of[:first]][:number]
+
+
 def by_turns(one_in: int, *parts: str) -> Callable[[Test], Test | None]:
     """Decorates a test that runs if `is_turn_of_commit`."""
     return lambda test: test if is_turn_of_commit(test.__name__, one_in, *parts) else None
+
+
+def share_of_commit(name: str, of: Sequence[T], one_in: int, *parts: str) -> list[T]:
+    """One of that many shares; all of them if `is_changed(*parts)`."""
+    shares = turn_of_commit(name, range(one_in), *parts)
+    return [x for first in shares for x in of[first::one_in]]

@@ -67,8 +67,8 @@ def py_suite(deps = [], data = [], exclude = [], tests = {}, together = None, **
         and `data` are added to those of all tests), and
           src: The test file, if the test has another name.
           paths: Environment variables that hold the path of a file.
-          draws: True if it needs Matplotlib. Keras imports Matplotlib if it is installed, which
-            takes each process a second; without `draws` the test cannot see it.
+          draws: True if it needs Matplotlib, which other tests cannot see
+            (third_party/python/quick_start).
           shard_count: The number of processes that share the tests.
         None skips the test.
       together: The settings of one test, <folder>_test, of all files that `tests` does not name.

@@ -115,16 +115,7 @@ class Loopback:
             "TF_GRPC_REUSE_PORT": "1",  # the port is shared with the socket that reserves it
             "PYTHONUNBUFFERED": "1",
         }
-        process = subprocess.Popen(
-            [sys.executable, *self._command],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            preexec_fn=_die_with_parent,
-        )
+        process = new_process(self._command, environment)
         self._processes[task] = process
         written = self._written[task] = collections.deque(maxlen=30)
         threading.Thread(target=self._read, args=(task, process, written), daemon=True).start()
@@ -137,6 +128,20 @@ class Loopback:
             written.append(line.rstrip())
             self._events.put((task, line.rstrip()))
         self._events.put((task, None))
+
+
+def new_process(command: Sequence[str], environment: Mapping[str, str]) -> "subprocess.Popen[str]":
+    """Starts Python with these arguments."""
+    return subprocess.Popen(
+        [sys.executable, *command],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        preexec_fn=_die_with_parent,
+    )
 
 
 def _reserve_port() -> socket.socket:

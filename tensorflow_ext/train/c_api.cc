@@ -104,7 +104,14 @@ absl::Status Minimize(TF_Graph* graph, TF_Output loss, const TF_Output* variable
   // Before the graph changes.
   TF_ASSIGN_OR_RETURN(const std::string scaling, LossScaleName(optimizer));
   TF_RETURN_IF_ERROR(OutputTensors(graph, "variables", variables, n).status());
-  TF_RETURN_IF_ERROR(OutputTensors(graph, "loss", &loss, 1).status());
+  TF_ASSIGN_OR_RETURN(const auto losses, OutputTensors(graph, "loss", &loss, 1));
+  const Node* const node = losses[0].node;
+  const tensorflow::DataType type = node->output_type(loss.index);
+  if (!tensorflow::DataTypeIsFloating(type)) {
+    return absl::InvalidArgumentError(absl::StrCat("loss: '", node->name(), "' has the type ",
+                                                   tensorflow::DataTypeString(type),
+                                                   "; expected half, bfloat16, float or double"));
+  }
   std::vector<TF_Output> xs(variables, variables + n), gradients(n);
   const Owned<TF_Status, TF_DeleteStatus> status(TF_NewStatus());
   TF_Operation* scale = nullptr;

@@ -42,6 +42,13 @@ struct Initial {
     return Ints({sizes.begin(), sizes.end()});
   }
 
+  void Expect(bool holds, const char* of_shape) const {
+    if (holds) return;
+    body->Check(absl::InvalidArgumentError(absl::StrCat("initializer: ", config->class_name(),
+                                                        " expects a shape of ", of_shape, ", got ",
+                                                        shape.DebugString())));
+  }
+
   Expr Filled(double value) const { return body->Add("Fill", {Sizes(shape), Number(value)}); }
 
   // Draws by a stateless op, seeded as Keras does by [seed, 0].
@@ -123,7 +130,7 @@ Expr VarianceScaling(const Initial& i) {
 Expr Orthogonal(const Initial& i) {
   const double gain = i.config->Number("gain", 1);
   const int rank = i.shape.dims();
-  i.config->Check(rank >= 2, "gain", "for a shape of at least two dimensions");
+  i.Expect(rank >= 2, "at least two dimensions");
   if (rank < 2) return i.Filled(0);
   const int64_t columns = i.shape.dim_size(rank - 1);
   const int64_t rows = columns == 0 ? 0 : i.shape.num_elements() / columns;
@@ -138,7 +145,7 @@ Expr Orthogonal(const Initial& i) {
 
 Expr IdentityMatrix(const Initial& i) {
   const double gain = i.config->Number("gain", 1);
-  i.config->Check(i.shape.dims() == 2, "gain", "for a shape of two dimensions");
+  i.Expect(i.shape.dims() == 2, "two dimensions");
   if (i.shape.dims() != 2) return i.Filled(0);
   const Expr size = i.body->Add(
       "Fill", {i.Ints({std::min(i.shape.dim_size(0), i.shape.dim_size(1))}), i.Number(gain)});

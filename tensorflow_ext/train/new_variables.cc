@@ -7,6 +7,7 @@
 
 namespace tensorflow_ext::train {
 
+using tensorflow::DT_BOOL;
 using tensorflow::DT_RESOURCE;
 using tensorflow::Graph;
 
@@ -18,6 +19,12 @@ absl::StatusOr<NewVariables> MakeVariables(const Graph& graph,
   NewNodes::Arguments arguments;
   NewVariables made;
   for (const NewVariable& variable : variables) {
+    // A constant of another type would end the process.
+    if (!tensorflow::DataTypeIsNumeric(variable.type) && variable.type != DT_BOOL) {
+      return absl::InvalidArgumentError(absl::StrCat("dtypes: '", variable.name, "' has the type ",
+                                                     tensorflow::DataTypeString(variable.type),
+                                                     "; expected numbers or bool"));
+    }
     const std::string handle = nodes.Variable(variable.name, variable.type, variable.shape, "");
     if (handle != variable.name) {
       return absl::InvalidArgumentError(absl::StrCat(

@@ -32,7 +32,8 @@ absl::StatusOr<Rules> ReadLossScaling(Config c) {
   const int steps = Count(&c, "dynamic_growth_steps", 1);
   scaling.growth_steps = steps > 0 ? steps : 2000;
   const std::optional<Config> inner = c.MaybeObject("inner_optimizer");
-  c.Check(inner && !IsLossScaling(*inner), "inner_optimizer", "another optimizer");
+  c.Check(inner && !IsLossScaling(*inner), "inner_optimizer",
+          "another optimizer as Keras serializes it");
   // Keras writes those of the inner one here, too, with values that have no effect.
   for (const char* key : {"weight_decay", "clipnorm", "clipvalue", "global_clipnorm", "use_ema",
                           "ema_momentum", "ema_overwrite_frequency", "loss_scale_factor",

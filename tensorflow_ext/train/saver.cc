@@ -129,8 +129,8 @@ absl::StatusOr<Saver> MakeSaver(const Graph& graph, const std::vector<OutputTens
     NodeDef* const value = nodes.Add(scoped("value"), "ReadVariableOp", {all[k].handle->name()});
     NewNodes::Set(value, "dtype", types[k]);
     save->add_input(value->name());
-    NodeDef* const checked =
-        nodes.Add(scoped("checked"), "EnsureShape", {absl::StrCat(read->name(), ":", k)});
+    NodeDef* const checked = nodes.Add(scoped("checked/" + names[k]), "EnsureShape",
+                                       {absl::StrCat(read->name(), ":", k)});
     NewNodes::Set(checked, "T", types[k]);
     NewNodes::Set(checked, "shape", all[k].shape);
     NodeDef* const assign =

@@ -178,11 +178,14 @@ class StepBuilder {
     Parameter p;
     p.whole = {Argument(trained.handle->name(), DT_RESOURCE), trained.type, {}};
     p.rows = p.whole;
-    NodeDef* const gradient = nodes_.Add(Scoped("gradient"), "Identity",
-                                         {trained.gradient, absl::StrCat("^", all_gradients_)});
+    const bool is_whole = trained.indices.empty();
+    NodeDef* const gradient =
+        nodes_.Add(Scoped("gradient/" + trained.name), is_whole ? "EnsureShape" : "Identity",
+                   {trained.gradient, absl::StrCat("^", all_gradients_)});
     NewNodes::Set(gradient, "T", trained.type);
+    if (is_whole) NewNodes::Set(gradient, "shape", trained.shape);
     p.gradient = Argument(gradient->name(), trained.type);
-    if (!trained.indices.empty()) p.rows.indices = Argument(trained.indices, trained.index_type);
+    if (!is_whole) p.rows.indices = Argument(trained.indices, trained.index_type);
     return p;
   }
 
@@ -240,17 +243,23 @@ absl::StatusOr<TrainingStep> ApplyGradients(const Graph& graph,
   }
   std::vector<Trained> all;
   std::vector<OutputTensor> existing;
-  std::set<const Node*> different;
+  // Two handles may have one name, and are one variable then.
+  std::set<std::string> different;
   for (size_t k = 0; k < gradients.size(); ++k) {
     Trained trained;
     trained.index = k;
     TF_ASSIGN_OR_RETURN(static_cast<Variable&>(trained), ReadVariable(variables[k]));
     const OutputTensor& gradient = gradients[k];
-    if (!different.insert(trained.handle).second) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "variables[", k, "]: '", trained.handle->name(), "' is listed twice; expected it once"));
+    if (!different.insert(trained.name).second) {
+      return absl::InvalidArgumentError(absl::StrCat("variables[", k, "]: '", trained.name,
+                                                     "' is listed twice; expected it once"));
     }
     if (gradient.node == nullptr) continue;
+    if (!tensorflow::DataTypeIsFloating(trained.type)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "variables[", k, "]: '", trained.name, "' has the type ",
+          tensorflow::DataTypeString(trained.type), "; expected half, bfloat16, float or double"));
+    }
     if (TypeOf(gradient) != trained.type) {
       return absl::InvalidArgumentError(
           absl::StrCat("gradients[", k, "]: '", gradient.node->name(), "' has the type ",

@@ -16,6 +16,7 @@ import tensorflow as tf
 import wrappers
 from addons_cases import CASES, Case
 from c_client import Client, Graph, tensorflow_dir
+from commit_sampling import share_of_commit
 from graph_api import GraphApi
 from tensorflow.core.framework import attr_value_pb2, graph_pb2, types_pb2
 from tensorflow.python.ops import gen_functional_ops
@@ -99,8 +100,15 @@ _MODES: dict[str, Callable[..., Any]] = {
 }
 
 
-@every_case
-@pytest.mark.parametrize("mode", _MODES)
+@pytest.mark.parametrize(
+    ("mode", "case"),
+    [
+        (mode, case)
+        for mode in _MODES
+        for case in (share_of_commit(mode, CASES, 4) if mode == "jit_compile" else CASES)
+    ],
+    ids=lambda value: getattr(value, "name", value),
+)
 def test_modes(mode: str, case: Case) -> None:
     _check(case, *_MODES[mode](case, *_tensors(case)))
 

@@ -10,6 +10,7 @@ import pytest
 import tensorflow as tf
 import wrappers
 from addons_cases import CASES, TYPES, Case
+from commit_sampling import turn_of_commit
 from tensorflow.core.framework import types_pb2
 
 from tensorflow_ext import addons
@@ -47,9 +48,14 @@ def _check(case: Case, dtype: str, found: Any) -> None:
         assert error <= _ROUNDING[dtype] * max(np.abs(reference).max(), 1)
 
 
-@every_case
-@pytest.mark.parametrize("compiled", [False, True])
-@pytest.mark.parametrize("dtype", TYPES)
+_COMPILED = [(case, t, True) for case in CASES for t in turn_of_commit(case.name, [*TYPES])]
+
+
+@pytest.mark.parametrize(
+    ("case", "dtype", "compiled"),
+    [*((case, dtype, False) for case in CASES for dtype in TYPES), *_COMPILED],
+    ids=lambda value: getattr(value, "name", value),
+)
 def test_imported(dtype: str, compiled: bool, case: Case) -> None:
     """A function that wraps a graph; the graph of float has no attributes with default values."""
     graph_def = case.graph(TYPES[dtype], strip_defaults=dtype == "float")

@@ -275,6 +275,8 @@ void InlinedCalls() {
 
   Outputs untouched = {y};
   CheckError(tensorflow_ext::InlineCalls(scope, {Output(x.node(), 3)}, &untouched), kInvalid, "");
+  CheckError(tensorflow_ext::InlineCalls(scope, {Output()}, &untouched), kInvalid,
+             "never assigned");
   Check(untouched == Outputs{y}, "nothing is given back after an error");
 }
 

@@ -164,6 +164,22 @@ void Errors() {
   Adam adam;
   check(adam, {parabola.value}, "expected the handles of variables");
   check(adam, {parabola.other}, "expected a gradient of at least one variable");
+  const Parabola second;
+  TrainingStep training;
+  const auto apply = [&](const Output& gradient, const Output& variable) {
+    const auto status = ApplyGradients(parabola.scope, {gradient}, {variable}, adam, &training);
+    return std::string(status.message());
+  };
+  Check(absl::StrContains(apply(parabola.value, second.x), "'VarHandleOp' is a node of another"),
+        "a variable of another graph");
+  const Output wide = ops::Const(parabola.scope, {1.0, 2.0});
+  Check(absl::StrContains(apply(wide, parabola.x), "adam/gradient/x}}"), "a gradient's shape");
+  const Output loss = parabola.loss;
+  const absl::Status is_int =
+      Minimize(parabola.scope, ops::Cast(parabola.scope, loss, tensorflow::DT_INT32), {parabola.x},
+               adam, &training);
+  Check(absl::StrContains(is_int.message(), "has the type int32; expected half"),
+        is_int.ToString());
   adam.beta_1 = 2;
   check(adam, {parabola.x}, "Adam: beta_1 must be a number in [0, 1]");
   adam.beta_1 = std::numeric_limits<double>::quiet_NaN();

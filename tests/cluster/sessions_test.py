@@ -1,11 +1,15 @@
 """Sessions of every language on three servers. The last server lacks the library."""
 
+import contextlib
 import pathlib
+import unittest.mock
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import forked
 import judge
 import launch
+import loopback
 import numpy as np
 import processes
 import pytest
@@ -35,7 +39,9 @@ UPSTREAMS = {"dy": SHAPE, "ddx": SHAPE}
 @pytest.fixture(scope="module")
 def addresses() -> Iterator[list[str]]:
     """The addresses of the servers; the last server lacks the library."""
-    with Loopback(["-c", SERVER], {"worker": LACKING + 1}, LIMIT) as cluster:
+    with contextlib.ExitStack() as stack:
+        with unittest.mock.patch.object(loopback, "new_process", forked.Process):
+            cluster = stack.enter_context(Loopback(["-c", SERVER], {"worker": LACKING + 1}, LIMIT))
         serving: set[Task] = set()
         for task, line in cluster.lines([Task("worker", 0)]):
             serving |= {task} if line == "serving" else set()

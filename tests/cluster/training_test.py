@@ -4,8 +4,12 @@ import argparse
 import functools
 import re
 
+import forked
 import launch
+import loopback
 import numpy as np
+import pytest
+import sampling
 from launch import Kill
 from loopback import Loopback, Task
 
@@ -18,34 +22,41 @@ def alone() -> list[float]:
     return launch.train_alone(OPTIONS)
 
 
-def check_losses(run: launch.Run) -> None:
+@pytest.fixture(autouse=True)
+def fork(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loopback, "new_process", forked.Process)
+
+
+def train(strategy: str, workers: int, kills: list[Kill], repeated: int) -> None:
+    """Continues from the backup after step 2 if a task is killed."""
+    run = launch.train(strategy, workers, OPTIONS, kills)
     np.testing.assert_allclose(run.losses, alone(), rtol=0, atol=1e-5)
+    assert run.repeated >= repeated
+    if kills and strategy == "multi-worker":  # The other workers end, too.
+        assert run.restarts[kills[0].task] >= 1
+    else:
+        assert run.restarts == {kill.task: 1 for kill in kills}
 
 
-def test_multi_worker_of_four() -> None:
-    run = launch.train("multi-worker", 4, OPTIONS)
-    check_losses(run)
-    assert not run.restarts
+# Each commit runs one row of each table, the release check all.
+@pytest.mark.parametrize(
+    ("workers", "kills", "repeated"),
+    # If a worker is killed, the others end too; they repeat steps 3 and 4.
+    sampling.of_commit("multi-worker", [(4, [], 0), (2, [Kill(Task("worker", 1), 4)], 2)]),
+)
+def test_multi_worker(workers: int, kills: list[Kill], repeated: int) -> None:
+    train("multi-worker", workers, kills, repeated)
 
 
-def test_multi_worker_is_killed() -> None:
-    """The other workers end too; all continue from the backup after step 2."""
-    killed = Kill(Task("worker", 1), 4)
-    run = launch.train("multi-worker", 2, OPTIONS, [killed])
-    check_losses(run)
-    assert run.restarts[killed.task] >= 1
-    assert run.repeated >= 2  # steps 3 and 4
-
-
-def test_parameter_server_is_killed() -> None:
-    """The other worker does a killed worker's part. Then the coordinator is killed, and continues
-    from the backup after step 2 once both workers are there.
-    """
-    kills = [Kill(Task("worker", 0), 3), Kill(Task("chief", 0), 5)]
-    run = launch.train("parameter-server", 2, OPTIONS, kills)
-    check_losses(run)
-    assert run.restarts == {kill.task: 1 for kill in kills}
-    assert run.repeated >= 3  # steps 3 to 5
+@pytest.mark.parametrize(
+    ("kill", "repeated"),
+    # The other worker does a killed worker's part. The coordinator repeats steps 3 to 5.
+    sampling.of_commit(
+        "parameter-server", [(Kill(Task("worker", 0), 3), 0), (Kill(Task("chief", 0), 5), 3)]
+    ),
+)
+def test_parameter_server(kill: Kill, repeated: int) -> None:
+    train("parameter-server", 2, [kill], repeated)
 
 
 # One worker asks the others, one of which has not loaded the library.

@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 import commands
 import pytest
 import tensorflow as tf
+from commit_sampling import turn_of_commit
 
 import tensorflow_ext
 from tensorflow_ext import _compatibility, sysconfig
@@ -28,14 +29,20 @@ LIBRARY = str(_library.PATH)
 RESULT = f"TensorFlow {tf.__version__} has TfExt>Relu\n"
 # An environment where programs find only what the command says.
 PLAIN = {"PATH": "/usr/local/bin:/usr/bin:/bin", "TF_CPP_MIN_LOG_LEVEL": "3"}
+# The linker of the other tests (pytest_main.py).
+QUICK = {name: os.environ[name] for name in ("COMPILER_PATH",) if name in os.environ}
+# Each commit builds some of the programs; one that changes such a file builds all of them.
+CHANGES = ("codegen/config", "/sysconfig.py", "/cmake/", "tests/config/", "/config_program/")
 
 Config = Callable[..., str]
 
 
-def run(command: str | list[str], folder: pathlib.Path, **environ: str) -> str:
+def run(
+    command: str | list[str], folder: pathlib.Path, linker: dict[str, str] = QUICK, **environ: str
+) -> str:
     """Runs a command, by the shell if it is a string; returns its output."""
     words = ["/bin/bash", "-c", command] if isinstance(command, str) else command
-    return commands.run(*words, cwd=folder, env=PLAIN | environ)
+    return commands.run(*words, cwd=folder, env=PLAIN | linker | environ)
 
 
 def needs(name: str) -> pytest.MarkDecorator:
@@ -88,14 +95,8 @@ def spaced(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
 # ----- C and C++.
 
 
-@pytest.mark.parametrize(
-    ("compiler", "source", "kind"),
-    [("cc", "c/program.c", "--c"), ("c++", "cxx/program.cc", "--cxx")],
-)
-def test_c_and_cxx(
-    compiler: str, source: str, kind: str, config: Config, folder: pathlib.Path
-) -> None:
-    run(f"{compiler} -Wall -Werror {source} {config(kind)} -o program", folder)
+def test_c(config: Config, folder: pathlib.Path) -> None:
+    run(f"cc -Wall -Werror c/program.c {config('--c')} -o program", folder, linker={})
     # The library is linked, so the program loads nothing.
     assert run(["./program"], folder) == RESULT
 
@@ -109,8 +110,12 @@ def test_c_and_paths_with_spaces(config: Config, folder: pathlib.Path) -> None:
     assert run(["./program"], folder) == RESULT
 
 
-@needs("cmake")
-def test_cmake(config: Config, folder: pathlib.Path) -> None:
+def cxx(config: Config, folder: pathlib.Path) -> None:
+    run(f"c++ -Wall -Werror cxx/program.cc {config('--cxx')} -o program", folder)
+    assert run(["./program"], folder) == RESULT
+
+
+def cmake(config: Config, folder: pathlib.Path) -> None:
     # test_run_passes_it_on checks the output without --write.
     flags = config("--cmake", "--write=for cmake")
     # As Debian's compilers do.
@@ -118,6 +123,13 @@ def test_cmake(config: Config, folder: pathlib.Path) -> None:
     run(f"cmake {flags} -S cxx -B build && cmake --build build", folder)
     for program in ("build/program", "build/c_program"):
         assert run([program], folder) == RESULT
+
+
+@pytest.mark.parametrize(
+    "build", turn_of_commit("C++", (cxx, pytest.param(cmake, marks=needs("cmake"))), *CHANGES)
+)
+def test_cxx(build: Callable[..., None], config: Config, folder: pathlib.Path) -> None:
+    build(config, folder)
 
 
 @needs("pkg-config")
@@ -148,27 +160,23 @@ def test_the_written_settings_are_printed(
 # ----- Languages above C, whose programs load this library.
 
 
-@needs("go")
-@pytest.mark.usefixtures("spaced")
-def test_go(config: Config, folder: pathlib.Path) -> None:
+def go(config: Config, folder: pathlib.Path) -> None:
     exports = config("--go", "--write=for go")
-    go = os.environ.get("GO", "go")
+    tool = os.environ.get("GO", "go")
     cache = os.environ.get("GOCACHE", str(pathlib.Path.home() / ".cache/go-build"))
     isolated = "export GOFLAGS=-mod=mod GOPROXY=off GOTOOLCHAIN=local"
-    run(f"{exports}; {isolated}; {go} build .", folder / "go", GOCACHE=cache)
+    run(f"{exports}; {isolated}; {tool} build .", folder / "go", GOCACHE=cache)
     assert run(f"{exports}; ./program", folder / "go") == RESULT
     hint, _, printed = config("--go").partition("\n")
     assert hint.startswith("# For -ltensorflow")
     assert printed == exports.replace(f' "-L{folder}/for go"', "")
 
 
-@needs("cargo")
-@pytest.mark.usefixtures("spaced")
-def test_cargo(config: Config, folder: pathlib.Path) -> None:
+def cargo(config: Config, folder: pathlib.Path) -> None:
     config("--cargo", "--write=rust")
-    cargo = os.environ.get("CARGO", "cargo")
-    path = f"{pathlib.Path(cargo).parent}:{PLAIN['PATH']}"
-    command = [cargo, "run", "--offline", "--quiet"]
+    tool = os.environ.get("CARGO", "cargo")
+    path = f"{pathlib.Path(tool).parent}:{PLAIN['PATH']}"
+    command = [tool, "run", "--offline", "--quiet"]
     home = str(folder / "home")
     assert run(command, folder / "rust", PATH=path, CARGO_HOME=home) == RESULT
 
@@ -218,9 +226,7 @@ def test_java_dependencies_are_those_of_the_tests(
     assert named == {line.split()[1] for line in lock if not line.startswith("#")}
 
 
-@needs("java")
-@pytest.mark.usefixtures("spaced")
-def test_java(config: Config, folder: pathlib.Path) -> None:
+def java(config: Config, folder: pathlib.Path) -> None:
     config("--java", "--write=java")
     library = maven_project(folder / "java").findtext("properties/tensorflow_ext.library")
     jars = os.environ["JAVA_CLASS_PATH"]
@@ -237,6 +243,19 @@ def test_java(config: Config, folder: pathlib.Path) -> None:
     flags.append(f"-Dtensorflow_ext.library={library}")
     command = [os.environ["JAVA"], *flags, "-cp", f"{jars}:.", "Program"]
     assert run(command, folder / "java") == RESULT
+
+
+@pytest.mark.usefixtures("spaced")
+@pytest.mark.parametrize(
+    "language",
+    turn_of_commit(
+        "languages",
+        [pytest.param(test, marks=needs(test.__name__)) for test in (go, cargo, java)],
+        *CHANGES,
+    ),
+)
+def test_language(language: Callable[..., None], config: Config, folder: pathlib.Path) -> None:
+    language(config, folder)
 
 
 def test_java_of_each_tensorflow(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import built_site
 import pytest
 from built_site import ROOT
+from commit_sampling import share_of_commit
 
 from tensorflow_ext import raw_ops
 
@@ -29,8 +30,9 @@ pytestmark = pytest.mark.skipif(bool(_MISSING), reason="; ".join(_MISSING))
 _PHONE = {"width": 360, "height": 740}
 _DESKTOP = {"width": 1280, "height": 900}
 _FITS = "width => document.documentElement.scrollWidth <= width"
-# Pages of these kinds are alike, so only a few of each are opened.
-_SAMPLES = {"ops/": 6, "source/": 3}
+# Pages of these kinds are alike, so only a few of each are opened; of the others, each commit opens
+# a quarter.
+_ALIKE = {"ops/": 3, "source/": 1}
 
 
 @pytest.fixture(scope="module")
@@ -88,11 +90,11 @@ def open_page(browser: Any, address: str) -> Iterator[Callable[..., Any]]:
 
 
 def _sampled(pages: list[str]) -> list[str]:
-    """All pages; of some kinds only a few, evenly spread."""
-    chosen = [page for page in pages if not page.startswith(tuple(_SAMPLES))]
-    for kind, count in _SAMPLES.items():
+    others = [page for page in pages if not page.startswith(tuple(_ALIKE))]
+    chosen = share_of_commit("pages", others, 4, "docs/", "tools/documentation/", "mkdocs.yml")
+    for kind, count in _ALIKE.items():
         alike = [page for page in pages if page.startswith(kind)]
-        chosen += alike[:: max(1, len(alike) // count)]
+        chosen += share_of_commit(kind, alike, len(alike) // count)
     return chosen
 
 
@@ -134,7 +136,7 @@ def test_pages_open(folder: pathlib.Path, address: str, open_page: Callable[...,
 
     page = open_page("")
     names = _sampled(built_site.pages(folder))
-    assert len(names) > 15
+    assert len(names) > 8
     for name in names:
         page.goto(address + name, wait_until="load")
         for viewport, scheme in ((_DESKTOP, "dark"), (_PHONE, "light")):

@@ -1,25 +1,23 @@
 """Every example runs, for a few steps, and draws its picture."""
 
 import pathlib
-import subprocess
-import sys
 
+import commands
 import pytest
+from sampling import of_commit
 
 _EXAMPLES = pathlib.Path(__file__).absolute().parents[2] / "examples"
+_OPTIONS = {
+    "detector": ["--steps", "3"],
+    "domain_adaptation": ["--steps", "3"],
+    "pruning": ["--epochs", "1"],
+}
 
 
-@pytest.mark.parametrize(
-    ("program", "options"),
-    [
-        ("detector/detector.py", ["--steps", "3"]),
-        ("domain_adaptation/domain_adaptation.py", ["--steps", "3"]),
-        ("pruning/pruning.py", ["--epochs", "1"]),
-    ],
-    ids=["detector", "domain_adaptation", "pruning"],
-)
-def test_runs(program: str, options: list[str], tmp_path: pathlib.Path) -> None:
-    picture = tmp_path / "picture.png"
-    command = [sys.executable, _EXAMPLES / program, *options, "--picture", picture]
-    subprocess.run(command, check=True)
+# Each commit runs one, the release check all.
+@pytest.mark.parametrize("name", of_commit("examples", [*_OPTIONS]))
+def test_runs(name: str, tmp_path: pathlib.Path) -> None:
+    program, picture = _EXAMPLES / name / f"{name}.py", tmp_path / "picture.png"
+    environment = commands.environment(DRAWS="1")
+    commands.python(program, *_OPTIONS[name], "--picture", picture, env=environment)
     assert picture.stat().st_size > 10_000

@@ -1,7 +1,6 @@
 """A model that Keras exported trains in other languages as it does in Python."""
 
 import itertools
-import os
 import pathlib
 import shutil
 
@@ -10,7 +9,7 @@ import model as fine_tune
 import numpy as np
 import pytest
 import tensorflow as tf
-from sampling import turn
+from sampling import of_commit
 
 STEPS = 100
 TOLERANCE = 1e-5
@@ -55,7 +54,12 @@ def python(exported: pathlib.Path) -> tuple[list[float], list[np.ndarray]]:
 _ONE_CALL = ("C++", "Go", "Java", "Rust")
 
 
-@pytest.mark.parametrize("language", fine_tune.PROGRAMS)
+def some_languages(test: str) -> pytest.MarkDecorator:
+    """Each commit chooses two languages; the release check runs all."""
+    return pytest.mark.parametrize("language", of_commit(test, fine_tune.PROGRAMS, 2))
+
+
+@some_languages("trains")
 def test_trains_as_python_does(
     language: str,
     exported: pathlib.Path,
@@ -80,11 +84,9 @@ def test_trains_as_python_does(
         np.testing.assert_allclose(variable.numpy(), value, 0, TOLERANCE * scale)
 
 
-# Each commit chooses two languages; the release check runs all pairs.
-_PAIRS = turn(os.environ.get("COMMIT", ""), [*itertools.permutations(fine_tune.PROGRAMS, 2)])
-
-
-@pytest.mark.parametrize(("first", "second"), _PAIRS)
+@pytest.mark.parametrize(
+    ("first", "second"), of_commit("pairs", [*itertools.permutations(fine_tune.PROGRAMS, 2)])
+)
 def test_each_trains_what_another_saved(
     first: str,
     second: str,
@@ -115,7 +117,8 @@ def test_calls_that_draw_are_refused(exported: pathlib.Path, data: pathlib.Path)
 
 
 @pytest.mark.parametrize(
-    ("language", "options"), [*((name, []) for name in fine_tune.PROGRAMS), ("C", ["calls"])]
+    ("language", "options"),
+    of_commit("export", [*((name, []) for name in fine_tune.PROGRAMS), ("C", ["calls"])], 2),
 )
 def test_keras_export_has_no_training_mode(
     language: str, options: list[str], tmp_path: pathlib.Path
@@ -160,8 +163,10 @@ def test_keras_export_has_no_training_mode(
     np.testing.assert_equal([loaded.model.variables[k].numpy() for k in kept], fixed)
 
 
-@pytest.mark.parametrize("language", fine_tune.PROGRAMS)
-def test_errors_name_the_problem(language: str, tmp_path: pathlib.Path) -> None:
+@some_languages("errors")
+def test_errors_name_the_problem(
+    language: str, exported: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
     class Doubled(tf.Module):
         @tf.function(input_signature=[tf.TensorSpec([None, 64], tf.float32, "x")])
         def double(self, x: tf.Tensor) -> tf.Tensor:
@@ -180,15 +185,8 @@ def test_errors_name_the_problem(language: str, tmp_path: pathlib.Path) -> None:
         list(fine_tune.train_in_program(language, tmp_path / "model", tmp_path))
     with pytest.raises(RuntimeError, match="Could not find SavedModel"):
         list(fine_tune.train_in_program(language, tmp_path / "none", tmp_path))
-
-
-@pytest.mark.parametrize("language", fine_tune.PROGRAMS)
-def test_data_of_another_shape(
-    language: str, exported: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
-    shutil.copytree(exported, tmp_path / "model")
     data = fine_tune.Data(2)
     data.x = data.x[..., :63]
     data.write(tmp_path)
     with pytest.raises(RuntimeError, match="expected 64 for each"):
-        list(fine_tune.train_in_program(language, tmp_path / "model", tmp_path))
+        list(fine_tune.train_in_program(language, exported, tmp_path))

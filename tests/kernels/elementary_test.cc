@@ -220,7 +220,7 @@ void CheckSinCosNear() {
   std::vector<T> sines(values.size()), cosines(values.size());
   const void* const inputs[] = {values.data(), values.data()};
   void* const outputs[] = {sines.data(), cosines.data()};
-  CpuElementwise<SinCosNearFunction>::Run({}, kType<T>, inputs, outputs, 0, values.size());
+  RunLoop<SinCosNearFunction, T>(inputs, outputs, values.size());
   CheckSame("SinCosNear", "sine", Run<SineFunction>(values, values), sines);
   CheckSame("SinCosNear", "cosine", Run<CosineFunction>(values, values), cosines);
 }

@@ -5,10 +5,12 @@ import pathlib
 import re
 import shutil
 import sys
+from collections.abc import Callable
 
 import commands
 import pytest
 import tensorflow as tf
+from commit_sampling import turn_of_commit
 from nested_bazel import nested_bazel
 
 from tensorflow_ext import sysconfig
@@ -55,7 +57,7 @@ def _check(folder: pathlib.Path, built: pathlib.Path) -> None:
     assert "cudart" not in needed
 
 
-def test_the_compiler_alone(copy: pathlib.Path) -> None:
+def by_the_compiler(copy: pathlib.Path) -> None:
     _run("./build.sh", cwd=copy)
     _check(copy, copy)
 
@@ -67,8 +69,7 @@ def _nvcc() -> str | None:
     return found[1] if found else None
 
 
-@_needs_cmake
-def test_cmake(copy: pathlib.Path) -> None:
+def by_cmake(copy: pathlib.Path) -> None:
     nvcc = _nvcc()
     cuda = f"-DCMAKE_CUDA_COMPILER={nvcc}" if nvcc else "-Dtensorflow_ext_CUDA=OFF"
     output = _run(*_CMAKE, "-GNinja", f"-DPython3_EXECUTABLE={sys.executable}", cuda, cwd=copy)
@@ -100,7 +101,7 @@ def test_cmake_without_tensorflow(copy: pathlib.Path) -> None:
     assert "-DPython3_EXECUTABLE=" in said
 
 
-def test_bazel(copy: pathlib.Path) -> None:
+def by_bazel(copy: pathlib.Path) -> None:
     workspace = copy / "WORKSPACE"
     text = workspace.read_text()
     assert 'path = "../.."' in text
@@ -115,6 +116,19 @@ def test_bazel(copy: pathlib.Path) -> None:
         _check_devices(copy / "bazel-bin" / _LIBRARY, bool(_nvcc()))
     finally:
         _run(*bazel, "shutdown", cwd=copy)
+
+
+@pytest.mark.parametrize(
+    "build",
+    turn_of_commit(
+        "your_op",
+        (by_the_compiler, pytest.param(by_cmake, marks=_needs_cmake), by_bazel),
+        *("examples/your_op/", "kit/your_op_test", "/sysconfig.py", "/cmake/"),
+        *("tensorflow_ext/build_defs.bzl", "tensorflow_ext/workspace.bzl"),
+    ),
+)
+def test_built(build: Callable[[pathlib.Path], None], copy: pathlib.Path) -> None:
+    build(copy)
 
 
 def test_readme_shows_the_built_code() -> None:

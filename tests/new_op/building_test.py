@@ -12,20 +12,21 @@ from collections.abc import Iterator
 import commands
 import pytest
 import tensorflow as tf
+from commit_sampling import by_turns, turn_of_commit
 from nested_bazel import nested_bazel
 
 # Under Bazel this file is a link into the source tree.
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 _PAGE = (_ROOT / "docs" / "adding_an_op.md").read_text()
 _KERNELS_ALONE = "tests/gpu/kernels_alone"
+_FILES = ("tools/new_op/", "tests/new_op/", "adding_an_op.md", "/ops/functors.bzl", "ops/BUILD")
 _TARGETS = [
     "//python/tensorflow_ext:op_modules",
     "//tensorflow_ext:libtensorflow_ext.so",
     "//tensorflow_ext/loader:libtensorflow_ext_loader.so",
     "//bindings/c:client",
-    f"//{_KERNELS_ALONE}:libkernels_emulated.so",
 ]
-_IMPORTED_FROM = ("python", "tools", "third_party/python", "tests/clients/python")
+_IMPORTED_FROM = ("python", "tools", "third_party/python", "tests", "tests/clients/python")
 _CHANGE = re.compile(r"^`([^`]+)`:\n\n```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _IGNORED = (".git", ".venv*", ".bazelrc.user", "bazel-*", "out", "__pycache__", "*_cache", "*.so")
 # The ops that the page's commands write, by the words that their clients' cases have.
@@ -67,9 +68,6 @@ def _install(tree: pathlib.Path) -> None:
     shutil.copy(built / "loader" / "libtensorflow_ext_loader.so", package / "lib")
     for module in (tree / "bazel-bin" / "python" / "tensorflow_ext" / "ops").glob("_*.py"):
         shutil.copy(module, package / "ops")
-    shutil.copy(
-        tree / "bazel-bin" / _KERNELS_ALONE / "libkernels_emulated.so", tree / _KERNELS_ALONE
-    )
 
 
 @pytest.fixture(scope="module")
@@ -86,15 +84,18 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[pathlib.Path]:
         assert len(written) == (7 if "--like" in words else 3)
     _change_the_formula(copy)
     bazel = nested_bazel("new_op")
+    on_gpu = [f"//{_KERNELS_ALONE}:libkernels_emulated.so"] if test_kernels_of_the_gpu else []
     try:
-        _run(copy, *bazel, "build", "--curses=no", *_TARGETS)
+        _run(copy, *bazel, "build", "--curses=no", *_TARGETS, *on_gpu)
         _install(copy)
         yield copy
     finally:
         _run(copy, *bazel, "shutdown")
 
 
-@pytest.mark.parametrize("client", ["eager", "jit_compile", "C"])
+@pytest.mark.parametrize(
+    "client", turn_of_commit("clients", ["eager", "jit_compile", "C"], *_FILES)
+)
 def test_clients_differentiate_them(client: str, tree: pathlib.Path) -> None:
     judge = tree / "tests" / "clients" / "python" / "judge.py"
     chosen = [f"--case={op}" for op in _OPS.values()]
@@ -118,8 +119,10 @@ def test_nothing_is_missing(tree: pathlib.Path) -> None:
     _pytest(tree, tree / "tests" / "python" / test.name, "(oftsign or ypotenuse) and not suites")
 
 
+@by_turns(2, *_FILES, "tests/gpu/")
 def test_kernels_of_the_gpu(tree: pathlib.Path) -> None:
     test = tree / _KERNELS_ALONE / "emulated_test.py"
+    shutil.copy(tree / "bazel-bin" / _KERNELS_ALONE / "libkernels_emulated.so", test.parent)
     _pytest(tree, test, "Softsign or Hypotenuse")
 
 

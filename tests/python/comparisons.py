@@ -5,7 +5,7 @@ The tests of differentiation modes and of vectorization run over this table.
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import pytest
 import reference_ops as stock
 import slopes
 import tensorflow as tf
+from commit_sampling import share_of_commit
 from reference_ops import with_value
 
 import tensorflow_ext as tfe
@@ -242,6 +243,14 @@ def _derived() -> Iterator[Comparison]:
 
 COMPARISONS = [*_LISTED, *_derived()]
 
-every_op = pytest.mark.parametrize(
-    "op", COMPARISONS, ids=[comparison.name for comparison in COMPARISONS]
-)
+
+def _parametrize(chosen: Sequence[Comparison]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("op", chosen, ids=[op.name for op in chosen])
+
+
+every_op = _parametrize(COMPARISONS)
+
+
+def ops_of_commit(name: str, one_in: int) -> pytest.MarkDecorator:
+    """Chooses some ops for each commit."""
+    return _parametrize(share_of_commit(name, COMPARISONS, one_in))

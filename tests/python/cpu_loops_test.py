@@ -14,6 +14,7 @@ import processes
 import pytest
 import reference_ops
 import tensorflow as tf
+from commit_sampling import turn_of_commit
 from gradient_modes import with_gradients
 
 import tensorflow_ext as tfe
@@ -242,7 +243,11 @@ _DIGEST = """
 
 
 def test_bits_depend_on_neither_threads_nor_instruction_set() -> None:
-    ways = [("avx512", 1), ("avx512", 2), ("avx512", 7), ("avx2", 3), ("baseline", 2)]
+    ways = [
+        ("avx512", 1),
+        *turn_of_commit("threads", [("avx512", 2), ("avx512", 7)], "_cpu."),
+        *turn_of_commit("instruction set", [("avx2", 3), ("baseline", 2)], "_cpu."),
+    ]
     digests = {processes.run(_DIGEST, isa, str(threads)) for isa, threads in ways}
     assert len(digests) == 1
 
@@ -259,9 +264,12 @@ _WITH_LARGE_RESULTS = {
 
 
 # Results of more than 32 MiB are written past the caches; results half as large are not.
-@pytest.mark.parametrize("function", _WITH_LARGE_RESULTS.values(), ids=_WITH_LARGE_RESULTS)
-@every_type
-def test_results_beyond_the_caches(function: Callable, dtype: tf.DType) -> None:
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [(name, t) for name in _WITH_LARGE_RESULTS for t in turn_of_commit(f"large {name}", _TYPES)],
+)
+def test_results_beyond_the_caches(name: str, dtype: tf.DType) -> None:
+    function = _WITH_LARGE_RESULTS[name]
     columns = 1024
     rows = 2 * (2**24 // columns // dtype.size + 3)
     x, upstream = (

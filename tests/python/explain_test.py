@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import processes
 import pytest
+from commit_sampling import turn_of_commit
 
 import tensorflow_ext as tfe
 from tensorflow_ext.__main__ import main
@@ -285,7 +286,10 @@ def test_without_graphviz(
 
 
 @with_graphviz
-@pytest.mark.parametrize("op", ["Erfc", "Cumprod", "BlockLSTM", "Identity", "Svd"])
+@pytest.mark.parametrize(
+    "op",
+    turn_of_commit("drawing", ["Erfc", "Cumprod", "BlockLSTM", "Identity", "Svd"], "/_explain/"),
+)
 def test_drawing(op: str, tmp_path: pathlib.Path, explain: Run) -> None:
     """A box for each line, input and output; PNGs are large enough."""
     svg, png = tmp_path / "a.svg", tmp_path / "a.png"

@@ -4,6 +4,7 @@ the same bits, by the same functions.
 
 import contextlib
 import inspect
+import itertools
 import pathlib
 import sys
 import textwrap
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tf_keras
+from commit_sampling import turn_of_commit
 
 import tensorflow_ext as tfe
 from tensorflow_ext import _keras
@@ -42,11 +44,11 @@ every_function = pytest.mark.parametrize("name", FUNCTIONS)
 every_activation = pytest.mark.parametrize("name", ACTIVATIONS)
 
 
-def _named(k: ModuleType, name: str) -> contextlib.AbstractContextManager[None]:
+def _named(k: ModuleType, *names: str) -> contextlib.AbstractContextManager[None]:
     """Custom objects for loading, because tf_keras 2.18 saves functions by bare names."""
     if k is keras or ">" in k.saving.serialize_keras_object(tfe.gelu)["config"]:
         return contextlib.nullcontext()
-    return k.saving.custom_object_scope({name: FUNCTIONS[name]})
+    return k.saving.custom_object_scope({name: FUNCTIONS[name] for name in names})
 
 
 def test_activations() -> None:
@@ -73,41 +75,40 @@ def test_activation_by_its_name(k: ModuleType, name: str) -> None:
         assert k.layers.Dense.from_config(dense.get_config()).activation is function
 
 
-def _model(k: ModuleType, name: str) -> Any:
-    model = k.Sequential(
-        [
-            k.layers.Input(_X.shape[1:]),
-            k.layers.Dense(3, activation=FUNCTIONS[name], bias_initializer="normal"),
-            k.layers.Activation(f"tensorflow_ext>{name}"),
-            k.layers.Dense(2),
-        ]
-    )
-    model.compile("sgd", "mse")
+def _model(k: ModuleType) -> Any:
+    """A model with two outputs of each activation."""
+    inputs = k.layers.Input(_X.shape[1:])
+    outputs = []
+    for name in ACTIVATIONS:
+        dense = k.layers.Dense(3, FUNCTIONS[name], bias_initializer="normal", name=f"dense_{name}")
+        outputs.append(dense(inputs))
+        outputs.append(k.layers.Activation(f"tensorflow_ext>{name}", name=name)(inputs))
+    model = k.Model(inputs, outputs)
+    model.compile("sgd", ["mse"] * len(outputs), run_eagerly=True)
     return model
 
 
 @every_keras
-@every_activation
-def test_saving(k: ModuleType, name: str, tmp_path: pathlib.Path) -> None:
+def test_saving(k: ModuleType, tmp_path: pathlib.Path) -> None:
     """A loaded model, its weights and its SavedModel compute the same bits."""
-    model, with_weights = _model(k, name), _model(k, name)
+    model, with_weights = _model(k), _model(k)
     expected = model(_X)
     model.save(tmp_path / "model.keras")
-    with _named(k, name):
+    with _named(k, *ACTIVATIONS):
         loaded = k.models.load_model(tmp_path / "model.keras")
-    assert loaded.layers[0].activation is FUNCTIONS[name]
-    assert loaded.layers[1].activation is FUNCTIONS[name]
-    np.testing.assert_array_equal(loaded(_X), expected)
-    loss = np.zeros((len(_X), 2), np.float32)
-    assert loaded.evaluate(_X, loss, verbose=0) == model.evaluate(_X, loss, verbose=0)
+    for name in ACTIVATIONS:
+        for layer in (name, f"dense_{name}"):
+            assert loaded.get_layer(layer).activation is FUNCTIONS[name]
+    targets = [np.zeros_like(y) for y in expected]
+    assert loaded.evaluate(_X, targets, verbose=0) == model.evaluate(_X, targets, verbose=0)
 
     model.save_weights(tmp_path / "model.weights.h5")
     with_weights.load_weights(tmp_path / "model.weights.h5")
-    np.testing.assert_array_equal(with_weights(_X), expected)
-
     model.export(str(tmp_path / "model"))
     exported = tf.saved_model.load(str(tmp_path / "model"))
-    np.testing.assert_array_equal(exported.serve(_X), expected)
+    for found in (loaded(_X), with_weights(_X), exported.serve(_X)):
+        for y, right in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(y, right)
 
 
 @every_activation
@@ -124,8 +125,12 @@ def _run(program: str, legacy: str) -> None:
     commands.python("-c", textwrap.dedent(program), env=environment)
 
 
-@pytest.mark.parametrize("legacy", ["0", "1"])
-@pytest.mark.parametrize("first", ["keras", "tf_keras", "tensorflow_ext"])
+_ORDERS = [*itertools.product(["keras", "tf_keras", "tensorflow_ext"], ["0", "1"])]
+
+
+@pytest.mark.parametrize(
+    ("first", "legacy"), turn_of_commit("first import", _ORDERS, "tensorflow_ext/_keras")
+)
 def test_order_of_imports(first: str, legacy: str) -> None:
     """Any order of imports works, and either Keras as TensorFlow's own."""
     _run(
@@ -142,7 +147,9 @@ def test_order_of_imports(first: str, legacy: str) -> None:
     )
 
 
-@pytest.mark.parametrize(("found", "legacy"), [("keras", "1"), ("tf_keras", "0")])
+@pytest.mark.parametrize(
+    ("found", "legacy"), turn_of_commit("found", [("keras", "1"), ("tf_keras", "0")])
+)
 def test_found_before_it_is_imported(found: str, legacy: str) -> None:
     """With the Keras that TensorFlow does not import: a check for its presence does not find this
     package's.

@@ -9,6 +9,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from commit_sampling import share_of_commit
 from layers_case import Case, values
 
 import tensorflow_ext as tfe
@@ -332,3 +333,9 @@ CASES |= {
 }
 
 every_layer = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+
+
+def layers_of_commit(name: str, one_in: int) -> pytest.MarkDecorator:
+    """Chooses some layers for each commit."""
+    chosen = share_of_commit(name, [*CASES], one_in, "tensorflow_ext/layers/")
+    return pytest.mark.parametrize("case", [CASES[name] for name in chosen], ids=chosen)

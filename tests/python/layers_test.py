@@ -13,7 +13,7 @@ import tensorflow as tf
 from comparisons import upstream_of
 from gradient_modes import with_gradients
 from layers_case import Case, assert_close
-from layers_table import every_layer
+from layers_table import every_layer, layers_of_commit
 
 from tensorflow_ext import layers
 
@@ -160,7 +160,7 @@ def test_wrong_shapes(case: Case) -> None:
                 case.call(case.make(name="named"), [tf.zeros(x.shape, x.dtype) for x in symbolic])
 
 
-@every_layer
+@layers_of_commit("saving", 3)
 def test_saving(case: Case, tmp_path: pathlib.Path) -> None:
     """A loaded model computes the same bits, and so does its gradient."""
     model = case.model()

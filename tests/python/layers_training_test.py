@@ -8,8 +8,9 @@ from typing import Any
 import keras
 import numpy as np
 import processes
+from commit_sampling import share_of_commit
 from layers_case import Case, assert_close
-from layers_table import CASES, every_layer
+from layers_table import CASES, layers_of_commit
 
 
 def fit(model: keras.Model, inputs: Sequence[np.ndarray], **arguments: Any) -> list[np.ndarray]:
@@ -23,7 +24,7 @@ def fit(model: keras.Model, inputs: Sequence[np.ndarray], **arguments: Any) -> l
     return predicted if isinstance(predicted, list) else [predicted]
 
 
-@every_layer
+@layers_of_commit("compiled", 5)
 def test_training_is_compiled(case: Case) -> None:
     """Training and predictions with XLA equal those of eager execution."""
     eager, compiled = case.model(), case.model()
@@ -40,15 +41,16 @@ def test_training_is_compiled(case: Case) -> None:
         assert_close(x, y, 1e-5)
 
 
-def fit_all(**arguments: Any) -> list[tuple[Case, list[np.ndarray]]]:
-    """Trains each layer by itself, all at once, and returns their weights."""
-    models = [case.model() for case in CASES.values()]
+def fit_together() -> list[tuple[Case, list[np.ndarray]]]:
+    """Trains layers by themselves, but at once, and returns their weights."""
+    cases = [CASES[name] for name in share_of_commit("distributed", [*CASES], 5)]
+    models = [case.model() for case in cases]
     together = keras.Model(
         [x for model in models for x in model.inputs], [x.output for x in models]
     )
-    fit(together, [x for case in CASES.values() for x in case.inputs], **arguments)
+    fit(together, [x for case in cases for x in case.inputs])
     weights = [model.get_weights() for model in models]
-    return list(zip(CASES.values(), weights, strict=True))
+    return list(zip(cases, weights, strict=True))
 
 
 def test_training_is_distributed() -> None:
@@ -67,12 +69,12 @@ def test_training_is_distributed() -> None:
         )
         sys.path.insert(0, sys.argv[1])
         from layers_case import assert_close
-        from layers_training_test import fit_all
+        from layers_training_test import fit_together
 
         strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
         with strategy.scope():
-            distributed = fit_all()
-        for (case, actual), (_, expected) in zip(distributed, fit_all(), strict=True):
+            distributed = fit_together()
+        for (case, actual), (_, expected) in zip(distributed, fit_together(), strict=True):
             for x, y in zip(actual, expected, strict=True):
                 assert np.isfinite(x).all(), case
                 if case.separable or x.dtype == np.int64:

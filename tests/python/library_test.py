@@ -76,6 +76,15 @@ def test_import_checks_before_it_loads(tmp_path: pathlib.Path) -> None:
     assert f"TensorFlow {tf.__version__}" in message
 
 
+def test_the_import_of_the_package_is_lazy() -> None:
+    processes.run(
+        """
+        import sys, tensorflow_ext
+        assert not any("tensorflow_ext.testing" in name for name in sys.modules)
+        """
+    )
+
+
 _CHECK = """
     import numpy as np
     x = tf.constant([-1.0, 2.0])

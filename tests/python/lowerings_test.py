@@ -5,14 +5,19 @@ Resampler has different loops for few and for many channels. RoiAlign finds pixe
 or by their range, and its samples are on the same side of an image's edge. ClipByGlobalNorm,
 LayerNorm and RmsNorm sum many floats in another way than few. The sigmoid is computed from its
 smaller half. FloorMod reduces large quotients in steps.
+
+XLA takes half a second or more to compile a graph, so one graph takes the inputs of several cases,
+and types and shapes that lead to the same loops take turns.
 """
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 import tensorflow as tf
+from commit_sampling import turn_of_commit
 from gradient_modes import compiled, with_gradients
 
 import tensorflow_ext as tfe
@@ -29,14 +34,19 @@ def _values(rng: np.random.Generator, shape: tuple[int, ...], kind: str) -> np.n
 
 
 def _compiled_and_kernel(
-    function: Callable, inputs: list[tf.Tensor], upstream: Any = None
+    function: Callable, *problems: tuple[list[tf.Tensor], Any]
 ) -> Iterator[tuple[tf.Tensor, tf.Tensor]]:
-    """Each output and each gradient by an input, from XLA and from the kernels."""
+    """Each output and each gradient by an input, from XLA and from the kernels.
 
-    def run() -> list[tf.Tensor]:
+    A problem is inputs and upstream gradients; all have the same shapes.
+    """
+
+    def run(inputs: list[tf.Tensor], upstream: Any) -> list[tf.Tensor]:
         return with_gradients(function, inputs, upstream)
 
-    return zip(compiled(run)(), run(), strict=True)
+    by_xla = compiled(run)
+    for problem in problems:
+        yield from zip(by_xla(*problem), run(*problem), strict=True)
 
 
 def _regions(rng: np.random.Generator, images: int, size: int) -> np.ndarray:
@@ -50,20 +60,28 @@ def _regions(rng: np.random.Generator, images: int, size: int) -> np.ndarray:
     return rois
 
 
-# [N, H, W, C] and the bins: smaller than the squares of 8 pixels that XLA's loop takes at a time,
-# larger, and with different sides.
-@pytest.mark.parametrize(
-    ("shape", "bins", "dtype"),
-    [
-        ((2, 20, 30, 3), (3, 4), "float32"),
-        ((2, 20, 30, 3), (3, 4), "float16"),
-        ((2, 20, 30, 3), (3, 4), "bfloat16"),
-        ((1, 40, 40, 2), (1, 1), "float64"),
-        ((2, 7, 5, 2), (7, 7), "float32"),
-        ((1, 1, 9, 4), (2, 2), "float32"),
-        ((2, 3, 64, 3), (1, 3), "float32"),
-    ],
-)
+# [N, H, W, C] and the bins: larger than the squares of 8 pixels that XLA's loop takes at a time,
+# smaller, and with different sides.
+_POOLED = [
+    *turn_of_commit(
+        "roi_pool of many squares",
+        [
+            *(((2, 20, 30, 3), (3, 4), dtype) for dtype in ("float32", "float16", "bfloat16")),
+            ((1, 40, 40, 2), (1, 1), "float64"),
+        ],
+    ),
+    *turn_of_commit(
+        "roi_pool of few squares",
+        [
+            ((2, 7, 5, 2), (7, 7), "float32"),
+            ((1, 1, 9, 4), (2, 2), "float32"),
+            ((2, 3, 64, 3), (1, 3), "float32"),
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("shape", "bins", "dtype"), _POOLED)
 def test_roi_pool(shape: tuple[int, ...], bins: tuple[int, int], dtype: str) -> None:
     def pool(data: tf.Tensor, rois: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         height, width = bins
@@ -102,14 +120,17 @@ def _points(rng: np.random.Generator, shape: tuple[int, ...], size: int) -> np.n
     return points
 
 
-@pytest.mark.parametrize("kind", ["distinct", "NaN and infinity"])
-@pytest.mark.parametrize("channels", [1, 3, 8, 9, 40])
-@pytest.mark.parametrize("points", [(7,), (2, 20), (2, 4, 6)])
-def test_resampler(points: tuple[int, ...], channels: int, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("channels", "points"),
+    [
+        (channels, points)
+        for channels in (1, 3, 8, 9, 40)
+        for points in turn_of_commit(f"resampler {channels}", [(7,), (2, 20), (2, 4, 6)])
+    ],
+)
+def test_resampler(points: tuple[int, ...], channels: int) -> None:
     """A pixel without weight does not count, whatever its value."""
     rng = np.random.default_rng(1)
-    data = tf.constant(_values(rng, (points[0], 5, 4, channels), kind))
-    warp = tf.constant(_points(rng, (*points, 2), 5))
     upstream = tf.constant(rng.normal(size=(*points, channels)))
 
     def run(data: tf.Tensor, warp: tf.Tensor) -> list[tf.Tensor]:
@@ -118,8 +139,12 @@ def test_resampler(points: tuple[int, ...], channels: int, kind: str) -> None:
             first = with_gradients(tfe.resampler, [data, warp], upstream)
         return [*first, outer.gradient(first[1], warp)]
 
-    for found, expected in zip(compiled(run)(data, warp), run(data, warp), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    by_xla = compiled(run)
+    for kind in ("distinct", "NaN and infinity"):
+        data = tf.constant(_values(rng, (points[0], 5, 4, channels), kind))
+        warp = tf.constant(_points(rng, (*points, 2), 5))
+        for found, expected in zip(by_xla(data, warp), run(data, warp), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
 def _regions_with_a_sample_on_an_edge(
@@ -137,11 +162,18 @@ def _regions_with_a_sample_on_an_edge(
     return rois
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("scale", [0.0625, 0.7])
 @pytest.mark.parametrize(
-    ("bins", "samples", "ratio", "aligned"),
-    [(7, 3, 3, True), (5, 2, 2, False), (6, 1, 1, False), (3, 3, 0, True), (1, 4, 0, False)],
+    ("bins", "samples", "ratio", "aligned", "scale", "dtype"),
+    [
+        (*sampling, scale, dtype)
+        for sampling in [
+            *((7, 3, 3, True), (5, 2, 2, False), (6, 1, 1, False)),
+            *((3, 3, 0, True), (1, 4, 0, False)),
+        ]
+        for scale, dtype in turn_of_commit(
+            f"roi_align {sampling}", [*itertools.product([0.0625, 0.7], ["float32", "float64"])]
+        )
+    ],
 )
 def test_roi_align_on_an_edge(
     bins: int, samples: int, ratio: int, aligned: bool, scale: float, dtype: str
@@ -166,9 +198,15 @@ def test_roi_align_on_an_edge(
 
 
 @pytest.mark.parametrize(
-    ("kind", "dtype"), [("distinct", "float32"), ("NaN and infinity", "float64")]
+    ("ratio", "aligned", "kind", "dtype"),
+    [
+        (*samples, *of)
+        for samples in [(0, True), (1, False), (2, True), (5, False)]
+        for of in turn_of_commit(
+            f"roi_align {samples}", [("distinct", "float32"), ("NaN and infinity", "float64")]
+        )
+    ],
 )
-@pytest.mark.parametrize(("ratio", "aligned"), [(0, True), (1, False), (2, True), (5, False)])
 def test_roi_align(ratio: int, aligned: bool, kind: str, dtype: str) -> None:
     """Samples close to each other, and samples with many pixels between them."""
 
@@ -182,7 +220,7 @@ def test_roi_align(ratio: int, aligned: bool, kind: str, dtype: str) -> None:
     regions[7, 1:] = [-2.15, -2.15, 22.85, 35.35]
     rois = tf.constant(regions, dtype)
     upstream = tf.constant(rng.normal(size=(40, 3, 2, 3)), dtype)
-    for actual, expected in _compiled_and_kernel(align, [data], upstream):
+    for actual, expected in _compiled_and_kernel(align, ([data], upstream)):
         np.testing.assert_allclose(actual, expected, rtol=2e-4, atol=2e-5)
 
 
@@ -191,23 +229,23 @@ _EPSILONS = {"float16": 2**-10, "bfloat16": 2**-7, "float32": 2**-23, "float64":
 
 # 16 columns of values are summed at a time: exactly 16, and a remainder.
 @pytest.mark.parametrize("size", [2**14, 2**14 + 37])
-@pytest.mark.parametrize("magnitude", [1.0, 1e-30, 1e30])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64"])
-def test_clip_by_global_norm_of_many(dtype: str, magnitude: float, size: int) -> None:
+def test_clip_by_global_norm_of_many(dtype: str, size: int) -> None:
     rng = np.random.default_rng(0)
-    values, upstream = (
-        [tf.cast(rng.normal(size=count) * by, dtype) for count in (size, 5)]
-        for by in (magnitude, 1)
-    )
-    clip_norm = tf.cast(0.7 * magnitude, dtype)
+
+    def problem(magnitude: float) -> tuple[list[tf.Tensor], Any]:
+        values, upstream = (
+            [tf.cast(rng.normal(size=count) * by, dtype) for count in (size, 5)]
+            for by in (magnitude, 1)
+        )
+        clip_norm = tf.cast(0.7 * magnitude, dtype)
+        return [*values, clip_norm], (upstream, tf.constant(0.3, dtype))
 
     def clip(*inputs: tf.Tensor) -> tuple[list[tf.Tensor], tf.Tensor]:
         return tuple(tfe.clip_by_global_norm(inputs[:-1], inputs[-1]))
 
     tolerance = 4 * float(2**-8 if dtype == "bfloat16" else _EPSILONS[dtype])
-    for got, want in _compiled_and_kernel(
-        clip, [*values, clip_norm], (upstream, tf.constant(0.3, dtype))
-    ):
+    for got, want in _compiled_and_kernel(clip, *map(problem, (1.0, 1e-30, 1e30))):
         # Errors are relative to the largest value, because many values of either sign cancel.
         largest = float(tf.reduce_max(tf.abs(want)))
         assert largest > 0
@@ -235,9 +273,14 @@ def test_clip_by_global_norm_of_many_zeros() -> None:
 
 
 # On a CPU, products sum rows of up to 2^14 columns, but not longer ones.
-@pytest.mark.parametrize("columns", [1, 7, 64, 2**14, 2**14 + 1])
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
-@pytest.mark.parametrize("centered", [True, False])
+@pytest.mark.parametrize(
+    ("columns", "centered", "dtype"),
+    [
+        (*of, dtype)
+        for of in itertools.product([1, 7, 64, 2**14, 2**14 + 1], [True, False])
+        for dtype in turn_of_commit(f"norm {of}", [*_EPSILONS])
+    ],
+)
 def test_norms(centered: bool, dtype: str, columns: int) -> None:
     """Values and gradients equal those of the kernels."""
     rng = np.random.default_rng(0)
@@ -248,7 +291,7 @@ def test_norms(centered: bool, dtype: str, columns: int) -> None:
     norm = tfe.layer_norm if centered else tfe.rms_norm
 
     tolerance = 8 * _EPSILONS[dtype]
-    for actual, kernel in _compiled_and_kernel(lambda *x: norm(*x)[0], inputs, upstream):
+    for actual, kernel in _compiled_and_kernel(lambda *x: norm(*x)[0], (inputs, upstream)):
         expected = tf.cast(kernel, tf.float64)
         np.testing.assert_allclose(
             tf.cast(actual, tf.float64),
@@ -263,35 +306,37 @@ def test_swiglu_far_from_zero(dtype: str) -> None:
     """The error is relative to the value, also where the sigmoid or its distance to 1 is small."""
     limits = tf.constant([-np.inf, -1e30, -60, -20, -1, -0.0, 0, 3, 20, 60, 1e30], dtype)
     gate = tf.concat([limits, [np.inf, np.nan]], 0)
-    for actual, kernel in _compiled_and_kernel(tfe.swiglu, [gate, tf.ones_like(gate)]):
+    for actual, kernel in _compiled_and_kernel(tfe.swiglu, ([gate, tf.ones_like(gate)], None)):
         np.testing.assert_allclose(actual, kernel, rtol=8 * _EPSILONS[dtype], atol=0)
 
 
 # The largest quotients: the first are all found at once; the last, for floats, take ten steps.
-@pytest.mark.parametrize("exponent", [8, 30, 120])
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
-def test_floor_mod(dtype: str, exponent: int) -> None:
+@pytest.mark.parametrize("dtype", _EPSILONS)
+def test_floor_mod(dtype: str) -> None:
     """Remainders are exact, like the kernels'."""
     rng = np.random.default_rng(0)
     special = np.array([0, -0.0, 1, -1, 3, np.inf, -np.inf, np.nan])
 
-    def number(sign: int) -> tf.Tensor:
+    def number(sign: int, exponent: int) -> tf.Tensor:
         # Whole numbers, so many remainders are 0.
         whole = rng.integers(1, 100, size=4000) * rng.choice([-1, 1], size=4000)
         real = np.where(rng.random(4000) < 0.5, whole, rng.normal(size=4000))
         scaled = real * 2.0 ** (sign * rng.integers(0, exponent, size=4000))
         return tf.constant(scaled, dtype)
 
-    x, y = number(1), number(-1)
-    x = tf.concat([x, tf.cast(np.repeat(special, 8), dtype), x[:8]], 0)
-    y = tf.concat([y, tf.cast(np.tile(special, 8), dtype), tf.zeros(8, dtype)], 0)
-    value, gradient = (
-        [tf.cast(tensor, tf.float64) for tensor in both]
-        for both in _compiled_and_kernel(lambda y: tfe.floor_mod(x, y), [y])
-    )
-    np.testing.assert_array_equal(*value)
-    np.testing.assert_array_equal(1 / value[0], 1 / value[1])  # the signs of zeros
-    np.testing.assert_allclose(*gradient, rtol=2 * _EPSILONS[dtype], atol=0)
+    def problem(exponent: int) -> tuple[list[tf.Tensor], Any]:
+        x, y = number(1, exponent), number(-1, exponent)
+        x = tf.concat([x, tf.cast(np.repeat(special, 8), dtype), x[:8]], 0)
+        y = tf.concat([y, tf.cast(np.tile(special, 8), dtype), tf.zeros(8, dtype)], 0)
+        return [x, y], None
+
+    pairs = [*_compiled_and_kernel(tfe.floor_mod, *map(problem, (8, 30, 120)))]
+    # The values, and the gradients by y.
+    for value, gradient in zip(pairs[::3], pairs[2::3], strict=True):
+        value, gradient = ([tf.cast(x, tf.float64) for x in both] for both in (value, gradient))
+        np.testing.assert_array_equal(*value)
+        np.testing.assert_array_equal(1 / value[0], 1 / value[1])  # the signs of zeros
+        np.testing.assert_allclose(*gradient, rtol=2 * _EPSILONS[dtype], atol=0)
 
 
 def test_embedding_bag_skips_invalid_indices() -> None:

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pytest
 import tensorflow as tf
-from comparisons import Comparison, Function, every_op, upstream_of
+from comparisons import Comparison, Function, every_op, ops_of_commit, upstream_of
 from gradient_modes import compiled, gradients
 
 import tensorflow_ext as tfe
@@ -117,14 +117,16 @@ def test_tf_function_of_unknown_shapes(op: Comparison) -> None:
     _assert_same(differentiate(*inputs), _gradients(op.function, inputs))
 
 
-@every_op
+@ops_of_commit("compiled", 3)
 def test_jit_compile(op: Comparison) -> None:
+    """tests/clients/python compiles every op in every commit."""
+
+    def run(*inputs: tf.Tensor) -> Gradients:
+        of = op.function, list(inputs)
+        return [*_gradients(*of), *_second(*of)]
+
     inputs = op.tensors()
-    expected = _gradients(op.function, inputs)
-    first = compiled(lambda *xs: _gradients(op.function, list(xs)))
-    _assert_same(first(*inputs), expected)
-    second = compiled(lambda *xs: _second(op.function, list(xs)))
-    _assert_same(second(*inputs), _second(op.function, inputs))
+    _assert_same(compiled(run)(*inputs), run(*inputs))
 
 
 @every_op

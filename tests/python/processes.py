@@ -44,7 +44,7 @@ def run(program: str, *arguments: str, package: pathlib.Path | None = None) -> s
     folder = str(package.parent) if package else None
     with tempfile.TemporaryDirectory() as scratch:
         printed, errors = (pathlib.Path(scratch, name) for name in ("out", "err"))
-        process = _FORK_SERVER.Process(
+        process = FORK_SERVER.Process(
             target=_execute, args=(textwrap.dedent(program), arguments, folder, printed, errors)
         )
         process.start()
@@ -54,8 +54,8 @@ def run(program: str, *arguments: str, package: pathlib.Path | None = None) -> s
     return output
 
 
-_FORK_SERVER = multiprocessing.get_context("forkserver")
-_FORK_SERVER.set_forkserver_preload(["numpy", "tensorflow"])
+FORK_SERVER = multiprocessing.get_context("forkserver")
+FORK_SERVER.set_forkserver_preload(["numpy", "tensorflow"])
 
 
 def _execute(

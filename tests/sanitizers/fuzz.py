@@ -54,11 +54,6 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=20_000, help="calls in all")
     parser.add_argument("--from", type=int, default=0, dest="first", help="number")
     parser.add_argument("--only", default="", help="ops whose name contains this")
-    parser.add_argument(
-        "--share",
-        default="0/1",
-        help="2/5: of the ops that would be called, those that a third process of five is to call",
-    )
     arguments = parser.parse_args()
     functions = kernels.load(arguments.library)
     if arguments.only.startswith("TfExtFaulty>"):
@@ -67,21 +62,19 @@ def main() -> None:
         fault({"x": np.full(5, 2**31 - 1).astype(dtype)}, {})
         return
     by_op = kernels.cases_by_op(functions, arguments.only, _is_small)
-    share, shares = map(int, arguments.share.split("/"))
-    called = list(by_op)[share::shares]
-    each = -(-arguments.count // len(called))
+    each = -(-arguments.count // len(by_op))
     counts: collections.Counter[str] = collections.Counter()
-    for op in called:
+    for op, cases in by_op.items():
         for number in range(arguments.first, arguments.first + each):
             random = np.random.default_rng([zlib.crc32(op.encode()), number])
-            case = mutations.pick(random, by_op[op])
+            case = mutations.pick(random, cases)
             call = mutations.make(case, mutations.pick(random, case.types))
             mutations.mutate(call, random)
             # Printed before the call, which may be the last one.
             print(f"\r{op} {number}: {call}"[:2000], file=sys.stderr, flush=True)
             counts[_call(functions[op], call)] += 1
     said = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
-    print(f"\n{len(called)} ops, {counts.total()} calls: {said}")
+    print(f"\n{len(by_op)} ops, {counts.total()} calls: {said}")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import mutations
 import numpy as np
 import tensorflow as tf
 from cases import Case
+from commit_sampling import turn_of_commit
 
 _CALLERS = 3
 _TYPES = ("float", "half", "double", "int32")
@@ -40,8 +41,7 @@ def main() -> None:
         mutations.make(case, dtype)
         for cases in by_op.values()
         for case in cases
-        for dtype in case.types
-        if dtype in _TYPES
+        for dtype in turn_of_commit(case.id, [t for t in case.types if t in _TYPES])
     ]
     for call in calls:
         function = functions[call.op]

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 import sanitized_process
+from commit_sampling import turn_of_commit
 
 _PROGRAMS = {
     sanitizer: pathlib.Path(os.environ[f"TAPE_STEPS_{sanitizer.upper()}"]).absolute()
@@ -42,11 +43,15 @@ def test_no_faults(tmp_path: pathlib.Path, sanitizer: str) -> None:
 
 @pytest.mark.parametrize(
     ("sanitizer", "op", "report", "function"),
-    [
-        ("address", "Copy", "LeakSanitizer: detected memory leaks", "LeakingGradient"),
-        ("address", "CopyHost", "heap-buffer-overflow", "BeyondGradient"),
-        ("thread", "DeepCopy", "data race", "CountingGradient"),
-    ],
+    turn_of_commit(
+        "tapes",
+        [
+            ("address", "Copy", "LeakSanitizer: detected memory leaks", "LeakingGradient"),
+            ("address", "CopyHost", "heap-buffer-overflow", "BeyondGradient"),
+            ("thread", "DeepCopy", "data race", "CountingGradient"),
+        ],
+        "tests/sanitizers/",
+    ),
 )
 def test_a_fault_is_found(
     tmp_path: pathlib.Path, sanitizer: str, op: str, report: str, function: str

@@ -11,6 +11,7 @@ import tensorflow as tf
 from c_client import Client, ClientError, Graph, tensorflow_dir
 from graph_api import GraphApi
 from old_loops import MODELS, SHAPE, v1
+from sampling import of_commit
 from tensorflow.python.framework.graph_to_function_def import graph_to_function_def
 
 import tensorflow_ext as tfe
@@ -44,7 +45,8 @@ def graph_of(build: Callable[[], Any]) -> Any:
     return graph.as_graph_def()
 
 
-@pytest.mark.parametrize("name", MODELS)
+# Each commit runs some of the models, the release check all.
+@pytest.mark.parametrize("name", of_commit("loops", sorted(MODELS), 4))
 def test_gradients(client: Client, name: str) -> None:
     """First and second order, in C; the forward values are the same to the last bit."""
     old = old_loops.old(name)
@@ -66,7 +68,7 @@ def test_gradients(client: Client, name: str) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["scan", "branch_in_loop"])
+@pytest.mark.parametrize("name", of_commit("python", ["scan", "branch_in_loop"]))
 def test_python(name: str) -> None:
     """Python differentiates the result, to second order, as it does not the loops themselves."""
     old = old_loops.old(name)

@@ -89,11 +89,12 @@ def test_two_models_with_the_same_names(client: Client, tmp_path: pathlib.Path) 
     """Such names count in each process that exports, so models share them."""
     models = [tmp_path / str(k) for k in range(2)]
     script = (
-        "import sys, pathlib; import with_gradients as t; pathlib.Path(sys.argv[1]).mkdir();"
-        "t.save(pathlib.Path(sys.argv[1]), t.reversing(float(sys.argv[2])))"
+        "import os, pathlib, sys; import tensorflow; child = os.fork(); import with_gradients as t;"
+        "folder, factor = sys.argv[1:3] if child else sys.argv[3:]; pathlib.Path(folder).mkdir();"
+        "t.save(pathlib.Path(folder), t.reversing(float(factor)));"
+        "child and sys.exit(os.waitpid(child, 0)[1])"
     )
-    for folder, factor in zip(models, ("-3", "5"), strict=True):
-        commands.python("-c", script, folder, factor, cwd=HERE)
+    commands.python("-c", script, models[0], "-3", models[1], "5", cwd=HERE)
     found = [
         {row[3] for row in tfe.describe_saved_model(m / "model") if row[0] == "gradient"}
         for m in models

@@ -1,16 +1,16 @@
 """python -m tensorflow_ext prepare: a model whose gradients need no call."""
 
+import contextlib
+import io
 import pathlib
-import subprocess
-import sys
 
-import commands
 import pytest
 import tensorflow as tf
 from c_client import Client, tensorflow_dir
 from with_gradients import gradient, reversing, save
 
 import tensorflow_ext as tfe
+from tensorflow_ext import __main__ as command_line
 from tensorflow_ext._runtime import _library
 
 
@@ -27,8 +27,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 @pytest.fixture(scope="module")
 def prepared(model: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     out = tmp_path_factory.mktemp("prepared") / "model"
-    said = commands.python("-m", "tensorflow_ext", "prepare", model, "--out", out)
-    assert said == "gradients of the model that are ready for every client: 1\n"
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        assert command_line.main(["prepare", str(model), "--out", str(out)]) == 0
+    assert said.getvalue() == "gradients of the model that are ready for every client: 1\n"
     return out
 
 
@@ -59,7 +60,9 @@ def test_again(prepared: pathlib.Path) -> None:
     assert len(first) == len(before)
 
 
-def test_bad_input(model: pathlib.Path, tmp_path: pathlib.Path) -> None:
+def test_bad_input(
+    model: pathlib.Path, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(tf.errors.NotFoundError, match="expected a SavedModel"):
         tfe.prepare_saved_model(tmp_path)
     with pytest.raises(tf.errors.AlreadyExistsError, match="exists already"):
@@ -67,7 +70,5 @@ def test_bad_input(model: pathlib.Path, tmp_path: pathlib.Path) -> None:
     (tmp_path / "saved_model.pb").write_bytes(b"no model")
     with pytest.raises(tf.errors.InvalidArgumentError, match="is not a SavedModel"):
         tfe.prepare_saved_model(tmp_path)
-    command = [sys.executable, "-m", "tensorflow_ext", "prepare", str(tmp_path / "none")]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 1
-    assert "none/saved_model.pb is not there: expected a SavedModel" in done.stderr
+    assert command_line.main(["prepare", str(tmp_path / "none")]) == 1
+    assert "none/saved_model.pb is not there: expected a SavedModel" in capsys.readouterr().err

@@ -5,11 +5,12 @@ eager mode train as Python does.
 import gzip
 import os
 import pathlib
-import subprocess
 
+import commands
 import numpy as np
 import pytest
 import tensorflow as tf
+from sampling import of_commit
 
 from tensorflow_ext import sysconfig
 
@@ -88,11 +89,7 @@ _ERRORS_OF_JAVA = {
 
 
 def _run(program: str, lines: str = "") -> list[str]:
-    done = subprocess.run(
-        [program], input=lines, env=_ENVIRONMENT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+    return commands.run(program, input=lines, env=_ENVIRONMENT).splitlines()
 
 
 @pytest.mark.parametrize("language", _USE_TAPE)
@@ -150,7 +147,8 @@ def python(digits: str) -> list[float]:
     return _train_in_python(digits)
 
 
-@pytest.mark.parametrize("language", _TRAIN)
+# Each commit runs two languages, the release check all.
+@pytest.mark.parametrize("language", of_commit("trains", [*_TRAIN], 2))
 def test_trains_as_python_does(language: str, digits: str, python: list[float]) -> None:
     losses = np.array(_run(_TRAIN[language], digits), float)
     assert len(losses) == STEPS

@@ -4,14 +4,12 @@ import tempfile
 
 import numpy as np
 import own_ops
-import pytest
 import tensorflow as tf
+from commit_sampling import share_of_commit
 
 from tensorflow_ext import raw_ops, testing
 from tensorflow_ext._runtime import _library
 
-# Each process that Bazel starts checks a share of the ops.
-SHARES = 4
 OPTIONS = own_ops.options()
 # Definitions mark an input with this op; it takes any type, and has no cases.
 OPTIONS["TfExt>NoGradient"] = {"attrs": {"T": ["float64", "int32"]}}
@@ -59,9 +57,8 @@ def test_every_op_has_inputs() -> None:
     assert set(OPTIONS) == set(raw_ops.OPS.values()) - of_tapes
 
 
-@pytest.mark.parametrize("share", range(SHARES))
-def test_ops(share: int) -> None:
-    ops = sorted(OPTIONS)[share::SHARES]
+def test_ops() -> None:
+    ops = share_of_commit("own ops", sorted(OPTIONS), 6)
     report = testing.check_library(_library.PATH, OPTIONS, ops=ops, samples=1, raise_error=False)
     print(report)
     report.raise_if_failed()

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import commands
 import keras
 import numpy as np
 import pytest
@@ -200,11 +199,3 @@ def test_large_input_is_sampled() -> None:
     report = check_gradient(function, x, modes=["eager"], elements=4, **_QUICK)
     assert "6 slopes of 100000 elements" in str(report)
     assert len(calls) < 40
-
-
-def test_imports_are_lazy() -> None:
-    code = (
-        "import sys, tensorflow_ext\n"
-        "assert not any('tensorflow_ext.testing' in name for name in sys.modules)"
-    )
-    commands.python("-c", code)

@@ -1,6 +1,5 @@
 """Each optimizer gives the values that Keras gives, step by step, and has the same slots."""
 
-import os
 import re
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import keras
 import numpy as np
 import pytest
-from sampling import turn
+from sampling import of_commit
 from steps import Arrays, keras_steps, our_steps, serialized
 
 optimizers = keras.optimizers
@@ -129,11 +128,7 @@ SETTINGS = (
     ("float16", True, 1e-2),
 )
 # Each commit chooses a setting for each optimizer; the release check runs all.
-PAIRS = [
-    (name, setting)
-    for name in OPTIMIZERS
-    for setting in turn(name + os.environ.get("COMMIT", ""), SETTINGS)
-]
+PAIRS = [(name, setting) for name in OPTIMIZERS for setting in of_commit(name, SETTINGS)]
 
 
 @pytest.mark.parametrize(("name", "setting"), PAIRS)

@@ -36,6 +36,8 @@ def model(factor: float = 1.0) -> Graph:
         table = v1.get_variable("table", initializer=TABLE, use_resource=True)
         kernel = v1.get_variable("kernel", initializer=KERNEL, use_resource=True)
         v1.get_variable("unused", initializer=KERNEL, use_resource=True)
+        tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[3, 2], shared_name="kernel", name="again")
+        tf.cast(kernel, tf.complex64, name="complex")
         tf.multiply(loss(table, kernel, ids), factor, name="loss")
 
     return graph_of(build)
@@ -211,7 +213,10 @@ WRONG: Sequence[tuple[str, str]] = [
         '{"class_name": "SGD", "config": {"learning_rate": {"class_name": "CosineDecay"}}}',
         "initial_learning_rate must be a number, got nothing",
     ),
-    ('{"class_name": "LossScaleOptimizer"}', "inner_optimizer must be another optimizer"),
+    (
+        '{"class_name": "LossScaleOptimizer"}',
+        "inner_optimizer must be another optimizer as Keras serializes it",
+    ),
 ]
 
 
@@ -226,8 +231,11 @@ def test_a_wrong_optimizer_is_an_error(optimizer: str, message: str) -> None:
 
 def test_wrong_variables_are_errors() -> None:
     graph = model()
-    with client_error(tf.errors.INVALID_ARGUMENT, "'kernel' is listed twice"):
-        API.minimize(graph, "loss:0", ["kernel:0", "kernel:0"], "sgd")
+    for again in ("kernel:0", "again:0"):
+        with client_error(tf.errors.INVALID_ARGUMENT, "'kernel' is listed twice"):
+            API.minimize(graph, "loss:0", ["kernel:0", again], "sgd")
+    with client_error(tf.errors.INVALID_ARGUMENT, "loss: 'complex' has the type complex64"):
+        API.minimize(graph, "complex:0", ["kernel:0"], "sgd")
     with client_error(tf.errors.INVALID_ARGUMENT, "gradient of at least one variable"):
         API.minimize(graph, "loss:0", ["unused:0"], "sgd")
     with client_error(tf.errors.INVALID_ARGUMENT, "VarHandleOp nodes, got 'loss' of type"):

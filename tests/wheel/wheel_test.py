@@ -18,6 +18,7 @@ import notices
 import pytest
 import staging
 import tensorflow as tf
+from commit_sampling import share_of_commit
 
 # Under Bazel, the folder of everything that this test may see.
 ROOT = pathlib.Path(__file__).absolute().parents[2]
@@ -155,7 +156,10 @@ def test_a_checkout_alone_makes_no_wheel(tmp_path: pathlib.Path) -> None:
     assert "use ./run wheel" in commands.run(*build, cwd=tmp_path, fails=True)
 
 
+_CHECKS = share_of_commit("wheel", [*acceptance.CHECKS], 2, "tools/wheel/")
+
+
 # The order matters, because the last one removes everything.
-@pytest.mark.parametrize("name", [*acceptance.CHECKS, *acceptance.LAST_CHECKS])
+@pytest.mark.parametrize("name", [*_CHECKS, *acceptance.LAST_CHECKS])
 def test_installed(name: str, installed: acceptance.Installed) -> None:
     (acceptance.CHECKS | acceptance.LAST_CHECKS)[name](installed)

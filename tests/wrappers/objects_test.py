@@ -10,7 +10,7 @@ import keras
 import pytest
 from objects import Object, all_objects
 
-_PROGRAMS = dict(pair.split("=") for pair in os.environ["PROGRAMS"].split())
+_PROGRAMS = dict(pair.split("=") for pair in os.environ["OBJECTS_PROGRAMS"].split())
 _OBJECTS = all_objects()
 
 

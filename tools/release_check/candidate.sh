@@ -64,8 +64,8 @@ if [[ $status != 0 ]]; then
   fail "does not build: $error. Handle differences between versions in" \
     "tensorflow_ext/base/compatibility.h and third_party/tensorflow."
 fi
-if ! run_tests //tests/compat/... //tests/python:library_test \
-  //tests/python:gradients_test //tests/python:keras_test; then
+if ! run_tests //tests/compat/... || ! run_tests //tests/python:python_test \
+  "--test_filter=library_test or gradients_test or keras_test"; then
   fail "builds; tests fail (above). Handle differences in Python in" \
     "python/tensorflow_ext/_compatibility.py."
 fi

@@ -208,7 +208,7 @@ def steps(root: pathlib.Path) -> list[Step]:
         ),
         Step(
             "memory",
-            "./run test --cuda=no //tests/threads:memory_test //tests/tape:long_runs_test "
+            "./run test --cuda=no //tests/threads:memory_test //tests/tape:tape_test "
             "--test_env=MEMORY_ROUNDS=10000 --test_env=TAPE_STEPS=10000 --test_timeout=21600",
             "10,000 rounds of differentiating, and steps with tapes, in the same memory",
             10,
@@ -217,7 +217,8 @@ def steps(root: pathlib.Path) -> list[Step]:
             "races",
             "./run test --cuda=no //tests/sanitizers:races_test "
             "//tests/sanitizers:gradient_races_test //tests/sanitizers:tapes_test "
-            "--runs_per_test=10 --test_env=TAPE_STEPS=2000 --test_timeout=21600",
+            "--runs_per_test=10 --test_env=EVERY_CASE=1 --test_env=TAPE_STEPS=2000 "
+            "--test_timeout=21600",
             "every op, gradient and tape under ThreadSanitizer, ten times",
             10,
         ),

@@ -62,17 +62,18 @@ timed() {
   keep_time "$name" $((SECONDS - started))
 }
 
-# watch_log LOG: prints a line every 10 seconds while this process lives (a dead process that nobody
-# has waited for has no program).
+# watch_log LOG: prints a line every 10 seconds (WATCH_SECONDS) while this process lives (a dead
+# process that nobody has waited for has no program).
 watch_log() {
-  local line never started=$SECONDS next=10
+  local line never started=$SECONDS period=${WATCH_SECONDS:-10}
+  local next=$period
   exec {never}<> <(:) # Nobody writes there: a sleep that leaves no process behind.
   while [[ -e /proc/$$/exe ]]; do
     read -r -t 1 -u "$never" || true
     ((SECONDS - started >= next)) || continue
     line=$(tail -n 1 "$1" | sed 's/\r//g; s/\x1b\[[0-9;]*m//g' | cut -c 1-100)
     say "$((SECONDS - started)) s${line:+: $line}"
-    ((next += 10))
+    ((next += period))
   done
 }
 

@@ -58,7 +58,7 @@ class Installed:
         return done.stdout
 
     def attempt(self, *command: str | pathlib.Path) -> subprocess.CompletedProcess[str]:
-        """Runs a command that may fail."""
+        """Runs a command that may fail. COMPILER_PATH chooses a linker."""
         return subprocess.run(
             list(map(str, command)),
             cwd=self.folder,
@@ -67,6 +67,7 @@ class Installed:
                 "HOME": str(self.folder),
                 "TF_CPP_MIN_LOG_LEVEL": "3",
                 "PYTHONWARNINGS": "ignore",
+                **{k: v for k, v in os.environ.items() if k == "COMPILER_PATH"},
             },
             capture_output=True,
             text=True,

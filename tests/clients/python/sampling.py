@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 import pytest
-from commit_sampling import is_named, is_turn, is_turn_of_commit, turn
+from commit_sampling import is_named, is_turn, is_turn_of_commit, of_commit, turn
 from protocol import PROGRAMS
 
-__all__ = ["is_named", "is_turn", "is_turn_of_commit", "turn"]
+__all__ = ["is_named", "is_turn", "is_turn_of_commit", "of_commit", "turn"]
 
 # Besides C, which runs every case, and C++, which has the same registry.
 LANGUAGES = tuple(language for language in PROGRAMS if language not in ("C", "C++"))

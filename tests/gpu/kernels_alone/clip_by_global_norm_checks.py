@@ -13,7 +13,7 @@ from numeric import DOUBLE, FLOAT, FLOATING, HALF, NumericType
 from rows import Row, check_repeatable, random_buffer
 
 # Sizes of the tensors of one call: around the pack, the block and the unit of work, no tensors, and
-# more tensors than one launch takes.
+# more tensors than one launch takes, with full units on both sides of that border.
 _LISTS: tuple[tuple[int, ...], ...] = (
     (1,),
     (0,),
@@ -22,7 +22,7 @@ _LISTS: tuple[tuple[int, ...], ...] = (
     (16384, 16385, 16383, 5),
     (100_003, 1, 40_000),
     tuple(range(90)),
-    (16384,) * 81,
+    (16384, *(1,) * 78, 16384, 16384),
 )
 
 

@@ -13,8 +13,8 @@ use std::slice;
 
 use tensorflow::train::{AdadeltaOptimizer, GradientDescentOptimizer, Optimizer};
 use tensorflow::{
-    DataType, Operation, Output, Result, Scope, Session, SessionOptions, SessionRunArgs, Shape,
-    Tensor, Variable, ops,
+    DataType, Graph, Operation, Output, Result, Scope, Session, SessionOptions, SessionRunArgs,
+    Shape, Tensor, Variable, ops,
 };
 
 fn main() -> Result<()> {
@@ -127,6 +127,13 @@ fn training() -> Result<()> {
     let sgd = train::SGD::new().learning_rate(decay);
     let not_finite = train::minimize(graph, loss.clone(), handles, &sgd);
     print_error("not_finite", not_finite.map(|_| ()))?;
+    // Another graph with a variable of this name.
+    let other = &mut Graph::new();
+    let others = train::new_variables(other, &specs)?;
+    let other_loss = train::minimize(other, loss.clone(), &others.handles, &sgd);
+    print_error("other_loss", other_loss.map(|_| ()))?;
+    let other_saver = train::add_saver(graph, &others.saved());
+    print_error("other_saver", other_saver.map(|_| ()))?;
     let scaling = train::LossScaleOptimizer::new(&sgd.learning_rate(0.25));
     let training = train::minimize(graph, loss, handles, &scaling)?;
     let saved = [variables.saved(), training.saved("optimizer")].concat();
@@ -154,6 +161,10 @@ fn errors() -> Result<()> {
     let scalar = ops::constant(1.0f64, scope)?.into();
     let shape = tensorflow_ext::gradients(x, x, Some(&[scalar]), scope);
     print_error("upstream_shape", shape.map(|_| ()))?;
+    let mut missing = x[0].clone();
+    missing.index = 1;
+    let missing = tensorflow_ext::gradients(x, &[missing], None, scope);
+    print_error("missing_x", missing.map(|_| ()))?;
     let number = tensorflow_ext::gradients(x, x, Some(&[]), scope);
     print_error("upstream_number", number.map(|_| ()))
 }

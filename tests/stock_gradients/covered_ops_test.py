@@ -87,7 +87,6 @@ def test_the_environment_keeps_tensorflows() -> None:
         value: commands.python(
             *("-c", _REGISTERED, os.environ["PARITY_LIBRARY"], str(kinds.value), *registered()),
             env=commands.environment(TFEXT_KEEP_TENSORFLOW_GRADIENTS=value),
-            cwd=HERE,
         ).split()
         for value in ("1", "0")
     }

@@ -1,9 +1,9 @@
 """The checks that a commit runs, because all of them take too long for every change.
 
 The choice depends on a name, so it is the same in every run; most choices also depend on the
-commit. `./run test` says which commit it is (COMMIT) and what it changes (CHANGED): files, and ops
-that they name. With --cached, the choice stays. With `--test_env=EVERY_CASE=1`, as in the release
-check, nothing is skipped.
+commit. `./run test` says which commit it is (COMMIT) and what this and the commits of three hours
+before it change (CHANGED): files, and ops that they name. With --cached, the choice stays. With
+`--test_env=EVERY_CASE=1`, as in the release check, nothing is skipped.
 """
 
 import os
@@ -28,7 +28,7 @@ def is_turn(name: str, one_in: int) -> bool:
 
 
 def is_changed(*parts: str) -> bool:
-    """True if the commit, or a change since, is in a file whose path contains one of `parts`."""
+    """True if something changed in a file whose path contains one of `parts`."""
     changed = os.environ.get("CHANGED", "").split()
     return any(part in path for path in changed for part in parts)
 

@@ -193,12 +193,15 @@ link_op_modules() {
   done
 }
 
-# The files that the commit and changes since touch, and the ops that the library's and the cases'
-# name in quotes. A merge touches those alone that differ from both sides, a shallow clone's none.
+# The files that the commits of one piece of work and changes since touch, and the ops that the
+# library's and the cases' name in quotes. A piece of work is three hours, which end with the last
+# commit. In a shallow clone there is none.
 changed() {
-  local files
-  files=$({ git diff-tree -r -c --no-commit-id --name-only HEAD &&
-    git diff --name-only HEAD; } 2>/dev/null) || return 0
+  local files last before
+  last=$(git log -1 --format=%ct 2>/dev/null) || return 0
+  before=$(git rev-list -1 --before=$((last - 3 * 3600)) HEAD)
+  [[ $before ]] || return 0
+  files=$(git diff --name-only "$before")
   printf '%s\n' "$files"
   grep -E '^tensorflow_ext/|/cases_' <<<"$files" | xargs -r grep -shoE '"[A-Z]\w+"' |
     tr -d '"' | sort -u || true
@@ -220,7 +223,7 @@ run_tests() {
     esac
   done
   # Some tests choose their cases by the commit, so that each change meets others, and run all that
-  # it touches (tests/commit_sampling.py).
+  # the last commits touch (tests/commit_sampling.py).
   [[ $cached == auto ]] ||
     arguments=("--test_env=COMMIT=$(git rev-parse HEAD 2>/dev/null || true)"
       "--test_env=CHANGED=$(changed | tr '\n' ' ' | head -c 100000)"

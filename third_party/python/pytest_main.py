@@ -51,7 +51,7 @@ def _shard() -> list[_Shard]:
 
 def _link_with_gold(folder: pathlib.Path) -> None:
     """Compilers that tests call use gold, if it exists: GNU ld takes five seconds longer to read
-    libtensorflow_cc. tests/config links with the default linker, too."""
+    libtensorflow_cc. tests/config and tests/wheel link with the default linker."""
     gold = shutil.which("ld.gold")
     if gold:
         folder.mkdir(exist_ok=True)

@@ -20,7 +20,9 @@ from rich.progress import track
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [
     str(ROOT / folder)
-    for folder in ("benchmarks", "tests/clients/python", "tests/stock_gradients", "tests/python")
+    for folder in (
+        *("benchmarks", "tests", "tests/clients/python", "tests/stock_gradients", "tests/python"),
+    )
 ]
 
 import machine  # noqa: E402

@@ -181,7 +181,7 @@ def print_moves(
     """Prints the rows that changed by more than the noise since the run that wrote `against`, and
     how that run's machine differed."""
     if machines:
-        console.print(f"{against} is from another machine, so ratios differ without a cause here:")
+        console.print(f"{against} is from another machine, which alone can change a ratio:")
         for line in machines:
             console.print(f"  {line}", markup=False, highlight=False)
     if not moves:

@@ -154,12 +154,13 @@ def _result(row: dict) -> Result:
 
 def other_machines(before: Mapping[str, Suite], now: Mapping[str, Suite]) -> Iterator[str]:
     """The differences between the machines of the suites in both, a line for each."""
-    lines = {}
-    for name in before.keys() & now.keys():
-        was, here = before[name].machine, now[name].machine
-        for fact in was.keys() & here.keys():
-            if was[fact] != here[fact]:
-                lines[f"{fact}: was {was[fact]}, is {here[fact]}"] = None
+    pairs = [(before[name].machine, now[name].machine) for name in before.keys() & now.keys()]
+    lines = {
+        f"{fact}: was {was[fact]}, is {here[fact]}"
+        for was, here in pairs
+        for fact in was.keys() & here.keys()
+        if was[fact] != here[fact]
+    }
     return iter(sorted(lines))
 
 

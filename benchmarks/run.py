@@ -18,10 +18,13 @@ from rich.console import Console
 from rich.progress import track
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+_TESTS = ROOT / "tests"
 sys.path[:0] = [
-    str(ROOT / folder)
+    str(folder)
     for folder in (
-        *("benchmarks", "tests", "tests/clients/python", "tests/stock_gradients", "tests/python"),
+        ROOT / "benchmarks",
+        _TESTS,
+        *(_TESTS / name for name in ("clients/python", "stock_gradients", "python")),
     )
 ]
 

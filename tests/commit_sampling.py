@@ -50,10 +50,10 @@ def is_turn_of_commit(name: str, one_in: int, *parts: str) -> bool:
 
 def of_commit(name: str, of: Sequence[T], number: int = 1) -> list[T]:
     """So many of these, others in each commit; all of them with EVERY_CASE=1."""
-    if not of or os.environ.get("EVERY_CASE") == "1":
+    firsts = turn_of_commit(name, range(len(of)))
+    if len(firsts) != 1:
         return [*of]
-    (first,) = turn_of_commit(name, range(len(of)))
-    return [*of[first:], *of[:first]][:number]
+    return [*of[firsts[0] :], *of[: firsts[0]]][:number]
 
 
 def by_turns(one_in: int, *parts: str) -> Callable[[Test], Test | None]:

@@ -1,9 +1,6 @@
 package wire
 
-/*
-#include <stdlib.h>
-#include <tensorflow/c/c_api.h>
-*/
+// #include <tensorflow/c/c_api.h>
 import "C"
 
 import (

@@ -9,7 +9,7 @@ from protocol import PROGRAMS
 
 __all__ = ["is_named", "is_turn", "is_turn_of_commit", "of_commit", "turn"]
 
-# Besides C, which runs every case, and C++, which has the same registry.
+# Besides C, which runs each chosen case, and C++, which has the same registry.
 LANGUAGES = tuple(language for language in PROGRAMS if language not in ("C", "C++"))
 
 
